@@ -8,8 +8,6 @@ result is compared before it is timed; a wrong one ends the run. `make benchmark
 writes the tables into docs/benchmark.md.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

@@ -3,8 +3,6 @@
 
 """Many states at a time: vector code for one robot."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable
 from functools import partial

@@ -3,8 +3,6 @@
 
 """From the start of a process to its first torque, without and with machine code in the cache."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import statistics

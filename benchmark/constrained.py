@@ -3,8 +3,6 @@
 
 """Mechanisms with loops: in the control cycle, and for n joints and m constraints in NumPy."""
 
-from __future__ import annotations
-
 import argparse
 import runpy
 from collections.abc import Callable

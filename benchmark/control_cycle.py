@@ -8,8 +8,6 @@ law, and supervises the arm: all that a node does between two messages. The same
 C is called from Python, too.
 """
 
-from __future__ import annotations
-
 import argparse
 from itertools import count
 from pathlib import Path

@@ -11,8 +11,6 @@ sent, since this is the one that acts on a robot. Exit status 1 if states, fault
 desired motions differ at all, or the torques by more than 1e-12 of the largest one.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 
 """dQ/dq, dQ/dq', M and dq''/dq, dq''/dq', M^-1 of an arm, compared with Pinocchio."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable
 from functools import partial

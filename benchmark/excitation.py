@@ -15,8 +15,6 @@ The folder with the files (ptrnSrch_*QR.mat of trajectory_optmzn/optimal_trjctrs
 logs/ur10e/optimal_trajectories below $MULTIBODY_DYNAMICS_SHARED.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import time

@@ -3,8 +3,6 @@
 
 """q'' of an arm and its derivatives by articulated bodies (ABA), compared with Pinocchio."""
 
-from __future__ import annotations
-
 import argparse
 import ctypes
 from functools import partial

@@ -7,8 +7,6 @@ All rows of a run are measured in one process on one core, alternating block by 
 the machine's speed affect all of them equally: quote the ratios.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import platform

@@ -22,8 +22,6 @@ With --keep, every run is appended to a file as soon as it is computed. A benchm
 interrupted continues from there, and the table contains all runs of the file.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Callable, Iterable

@@ -3,8 +3,6 @@
 
 """Integration: steps per second of the example systems, and methods for joints with springs."""
 
-from __future__ import annotations
-
 import argparse
 from functools import partial
 

@@ -3,8 +3,6 @@
 
 """Q, Q' and Q'' of an arm and of a humanoid: general recursions, code for one robot, and peers."""
 
-from __future__ import annotations
-
 import argparse
 import ctypes
 import itertools

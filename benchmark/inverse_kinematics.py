@@ -9,8 +9,6 @@ daqp`). All solvers get the same poses and start at the middle of the joint rang
 within the limits and within 1e-6 m and rad of the pose is a success.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import time

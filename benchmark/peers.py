@@ -3,8 +3,6 @@
 
 """Other programs that compute the same, where they are installed: dynibo, and code by CasADi."""
 
-from __future__ import annotations
-
 import ctypes
 import shutil
 import subprocess

@@ -25,8 +25,6 @@ to other programs during the core, or it was not charged for the time. All else 
 core, waiting and page faults as well.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -3,8 +3,6 @@
 
 """Tables, pictures, JSON and the tables of docs/benchmark.md from the times of a run."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re

@@ -3,8 +3,6 @@
 
 """Cost per joint in chains of up to 1000 joints: O(n)."""
 
-from __future__ import annotations
-
 import argparse
 from functools import partial
 

@@ -15,8 +15,6 @@ gives no q''' and q''''. The error is that of the links against what each method
 targets; "limited" is the share of cycles in which the rate of a motor torque had to be cut.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from typing import Any
@@ -61,7 +59,7 @@ class UpsampledMotion(DesiredMotion):
     def _rows(self, t: float) -> Any:
         spline, rows = self._spline, np.zeros((5, len(self.joint_names)))
         if spline is None:
-            rows[0] = self.wanted[0]
+            rows[0] = self.desired[0]
             return rows
         t = max(t, spline.x[0])
         rows[0] = spline(min(t, spline.x[-1]))
@@ -74,7 +72,7 @@ class UpsampledMotion(DesiredMotion):
     def evaluate(self, time: int, out: Any) -> None:
         super().evaluate(time, out)
         if self._spline is not None:
-            self.wanted[:] = out[:] = self._rows(1e-9 * (time - self._zero))
+            self.desired[:] = out[:] = self._rows(1e-9 * (time - self._zero))
 
     def look_ahead(self, time: int, out: Any) -> None:
         super().look_ahead(time, out)

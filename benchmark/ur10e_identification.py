@@ -19,8 +19,6 @@ residuals of the momentum to thresholds learned from unused motions, in runs wit
 collision.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 from pathlib import Path

@@ -8,8 +8,6 @@ loop over the raw messages with rosbags. Each run is a separate process, of whic
 measured, because it depends little on other load on the machine.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import subprocess

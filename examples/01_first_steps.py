@@ -8,8 +8,6 @@
 Angles in rad, torques in N m, times in s.
 """
 
-from __future__ import annotations
-
 import argparse
 
 import numpy as np

@@ -8,8 +8,6 @@
 docs/symbols.md explains the spatial, body, hybrid and mixed representations.
 """
 
-from __future__ import annotations
-
 import argparse
 
 import numpy as np

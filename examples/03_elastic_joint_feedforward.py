@@ -9,8 +9,6 @@ For a link to move along q(t), the motor behind its spring of stiffness K must b
 with the velocity theta' = q' + Q'/K, and exert tau_m = M_m (q'' + Q''/K) + Q + friction(theta').
 """
 
-from __future__ import annotations
-
 import argparse
 
 import numpy as np

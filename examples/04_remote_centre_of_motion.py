@@ -12,8 +12,6 @@ The arm resembles those of [M18k] 2.5 and 3.6 (Mueller 2018, kinematics), with o
     python examples/04_remote_centre_of_motion.py --picture arm.png
 """
 
-from __future__ import annotations
-
 import argparse
 from itertools import pairwise
 from math import pi

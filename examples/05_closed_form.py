@@ -8,8 +8,6 @@
 [M18d] (84) gives the same C q' as the Christoffel symbols, but with another matrix C.
 """
 
-from __future__ import annotations
-
 import argparse
 
 import numpy as np

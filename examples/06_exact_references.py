@@ -9,8 +9,6 @@ generic_inverse_dynamics accepts any numbers with sums, products, sines and cosi
 complex numbers (derivatives by complex steps), or symbols (generated code).
 """
 
-from __future__ import annotations
-
 import argparse
 
 import mpmath

@@ -9,8 +9,6 @@ Error screws displace each joint and the flange; 4 * 7 + 6 screws are necessary 
 describe all errors of an arm with 7 revolute joints.
 """
 
-from __future__ import annotations
-
 import argparse
 
 import numpy as np

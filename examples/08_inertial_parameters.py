@@ -10,8 +10,6 @@ of 7 links, 43 combinations, the base parameters, have an effect. Least squares,
 noise, identify them together with the friction of the joints.
 """
 
-from __future__ import annotations
-
 import argparse
 
 import numpy as np

@@ -9,8 +9,6 @@ Cutting the loop at the pin between coupler and rocker leaves a tree; the pin be
 LoopClosure that leaves one rotation free. In a plane, three of its five constraints are redundant.
 """
 
-from __future__ import annotations
-
 import argparse
 
 import numpy as np

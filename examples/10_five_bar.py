@@ -11,8 +11,6 @@ motors can work against each other: [K12] 3.1 finds the torques of minimum norm,
 the force in the closed loop is a minimum.
 """
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

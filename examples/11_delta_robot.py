@@ -10,8 +10,6 @@ at the arm and a ball joint at the platform: the six loops are cut at the ball j
 has six coordinates; that it stays level is not assumed, but follows from the constraints.
 """
 
-from __future__ import annotations
-
 import argparse
 
 import numpy as np

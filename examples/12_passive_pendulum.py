@@ -12,8 +12,6 @@ acceleration y'' + L/g y'''' requires a motion y(t) whose fourth derivative exis
 both ends.
 """
 
-from __future__ import annotations
-
 import argparse
 
 import numpy as np

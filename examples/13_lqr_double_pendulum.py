@@ -9,8 +9,6 @@ The motor is in the shoulder or in the elbow; the other joint is free. The optim
 linearised pendulum is simulated on the nonlinear one, from many initial postures at once.
 """
 
-from __future__ import annotations
-
 import argparse
 
 import numpy as np

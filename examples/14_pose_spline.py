@@ -11,8 +11,6 @@ and fail where they are singular. Inverse kinematics along the path starts each 
 previous one; the first one is found within the joint limits from several starting points.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

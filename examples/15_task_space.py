@@ -10,8 +10,6 @@ the redundant degree of freedom keeps the arm near its posture; when the arm is 
 makes the hand lag smoothly.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable
 from pathlib import Path

@@ -11,8 +11,6 @@ closed. Using SE(3) for the body at the ground and the cheaper SO(3) x R^3 for t
 as SE(3) for both.
 """
 
-from __future__ import annotations
-
 import argparse
 
 import numpy as np

@@ -10,8 +10,6 @@ is constant without a wrench, and by its velocities, whose momentum drifts. The 
 linkage of [MT13] is a closed loop of constraints; in joint coordinates it has three joints.
 """
 
-from __future__ import annotations
-
 import argparse
 
 import numpy as np

@@ -16,8 +16,6 @@ where that must not happen, call the same C from the vendor's C or C++ interface
 ros2_control.
 """
 
-from __future__ import annotations
-
 import argparse
 from contextlib import redirect_stdout
 from io import StringIO

@@ -9,8 +9,6 @@ XLA compiles the recursion as straight-line code: seconds for two joints, minute
 computes with 32 bits until 64 are switched on.
 """
 
-from __future__ import annotations
-
 import argparse
 
 import jax

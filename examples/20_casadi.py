@@ -6,8 +6,6 @@
 python examples/20_casadi.py [--code FILE.c]
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -10,8 +10,6 @@ The system is a file, a slider-crank by default, or one of the examples of `dyn.
 states of each group are written to a NumPy archive.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

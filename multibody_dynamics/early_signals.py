@@ -7,8 +7,6 @@ The imports take one or two seconds. Until the node installs its own handlers (n
 Python's would end the process with a traceback from the middle of an import and the status -2.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

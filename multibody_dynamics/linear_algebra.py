@@ -8,8 +8,6 @@ processors, and its threads wait for each other actively: a start of flatness_co
 takes 5 s on one thread took 20 s on two processors, and more than 60 s on busy ones.
 """
 
-from __future__ import annotations
-
 import os
 
 VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")

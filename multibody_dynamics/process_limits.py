@@ -7,8 +7,6 @@ The middleware ends a process that runs into them with an abort, hangs, or fills
 node says in one line which limit it is, before it imports anything.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 

@@ -3,8 +3,6 @@
 
 """The package's own files: launch/, config/ and package.xml, however it was installed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 NAME = __name__.partition(".")[0]

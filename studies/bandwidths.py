@@ -11,8 +11,6 @@ the second one, laws have several bandwidths, and their own noise, which is rela
 default law. Both are tables of docs/control_study.md.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 from collections.abc import Iterator, Sequence

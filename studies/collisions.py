@@ -13,8 +13,6 @@ along other paths, and is finally hit at random links, points, times and in rand
 tables in docs/collisions.md are the output of this program.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -161,7 +159,7 @@ class _Motions(DesiredMotion):
         if 1e-9 * (time - self._begin) >= self._present.end_time:
             self._present, self._begin = next(self._motions), time
         self.look_ahead(time, out)
-        self.wanted[:] = out
+        self.desired[:] = out
 
     def look_ahead(self, time: int, out: Array) -> None:
         self._present.evaluate(1e-9 * (time - self._begin), out)

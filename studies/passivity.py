@@ -12,8 +12,6 @@ longer cycles, late torques, filtered velocities, and stiffer impedances. The ta
 docs/impedance.md are the output of this program.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -10,8 +10,6 @@ continuous time; `sampled` says whether this also held, in all contacts tried, w
 for a cycle of 1 ms.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType

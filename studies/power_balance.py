@@ -12,8 +12,6 @@ An arm under a law is passive from external torques to link velocities if a stor
 central differences of V along the equations of motion, with the torques of the control cycle.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

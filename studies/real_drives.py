@@ -12,8 +12,6 @@ docs/elastic_joints.md: rms / peak of the links' errors, and the mean step of th
 cycle to cycle, relative to that without effects.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 from collections.abc import Iterator, Sequence

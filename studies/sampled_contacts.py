@@ -19,8 +19,6 @@ integration is not assumed, but measured: the energy of arm and springs can rise
 work of contacts and motors, whatever the law, and `error` is the amount by which it does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 

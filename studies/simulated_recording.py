@@ -7,8 +7,6 @@ The robot is driven as by feedforward_node and the simulator's interface `motor_
 motion and torque that the assumed model needs for the desired motion, and a PD loop of each drive.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -24,8 +24,6 @@ springs take from the links.
 :meth:`.ImpedanceController.storage` gives V of one state for any reference, and with the tank.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -3,8 +3,6 @@
 
 """Bags for tests, like those recorded from a robot's joint_state_broadcaster."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 
 """A headless Chromium, driven through its DevTools protocol."""
 
-from __future__ import annotations
-
 import base64
 import json
 import shutil

@@ -4,8 +4,6 @@
 """Runs of the two-link arm with springs for tests of collision detection: noise-free states of the
 true robot, seen with a wrong model."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

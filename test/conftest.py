@@ -3,8 +3,6 @@
 
 """Shared by all tests: reference data, ROS domains, settings of hypothesis."""
 
-from __future__ import annotations
-
 import fcntl
 import gc
 import os

@@ -3,8 +3,6 @@
 
 """Arms and random contacts for tests of passivity."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

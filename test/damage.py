@@ -3,8 +3,6 @@
 
 """Hypothesis strategies for damaged files: a few changes to something valid."""
 
-from __future__ import annotations
-
 import copy
 import io
 import re

@@ -3,8 +3,6 @@
 
 """Names of all dependencies: as imported, as rosdep keys in package.xml, and on PyPI."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -3,8 +3,6 @@
 
 """Recordings of arms with known parameters, from closed forms of the motion and the flat map."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Arms with actuators of every kind for the tests of controllers, and their equations of motion."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -337,7 +335,7 @@ class GivenMotion(DesiredMotion):
 
     def evaluate(self, time: int, out: Array) -> None:
         self.look_ahead(time, out)
-        self.wanted[:] = out
+        self.desired[:] = out
 
     def look_ahead(self, time: int, out: Array) -> None:
         out[:] = 0.0

@@ -3,8 +3,6 @@
 
 """A robot arm for the feedforward node: its description, its settings, and its messages."""
 
-from __future__ import annotations
-
 import json
 import math
 import time

@@ -3,8 +3,6 @@
 
 """Motions of elastic arms with all derivatives, and an arm with every kind of actuator."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from multibody_dynamics import dynamics as dyn

@@ -3,8 +3,6 @@
 
 """A simulated arm in lockstep with the flatness controller node, in simulated time."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path

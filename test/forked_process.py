@@ -5,8 +5,6 @@
 process that has loaded what nodes need (warmed_nodes.py), which takes each of them two seconds
 otherwise."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import runpy

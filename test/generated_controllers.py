@@ -4,8 +4,6 @@
 """Generated controllers for the tests: robots, compiled libraries, and the same cycles in C and
 Python."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from functools import cache

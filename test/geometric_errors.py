@@ -3,8 +3,6 @@
 
 """Geometric errors for the tests, and robots in which each error is a joint coordinate."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

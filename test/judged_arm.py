@@ -3,8 +3,6 @@
 
 """An arm under control of the flatness controller, whose torques a separate process judges."""
 
-from __future__ import annotations
-
 import json
 from collections import deque
 from collections.abc import Callable

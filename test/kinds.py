@@ -3,8 +3,6 @@
 
 """Examples of every kind of actuator; the tests of all kinds run over this table."""
 
-from __future__ import annotations
-
 import os
 from importlib import import_module
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 
 """The launch files, run with stand-ins for `launch` and `launch_ros`, which are not on PyPI."""
 
-from __future__ import annotations
-
 import ast
 import re
 import runpy

@@ -3,8 +3,6 @@
 
 """What the tests expect of every control law: one row for each law of LAWS."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from multibody_dynamics.dynamics.control import (

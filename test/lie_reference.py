@@ -3,8 +3,6 @@
 
 """References to 50 digits for the tests of SO(3) and SE(3), and the angles of comparison."""
 
-from __future__ import annotations
-
 from math import factorial
 
 import mpmath as mp

@@ -3,8 +3,6 @@
 
 """A process that may not have more memory than it has."""
 
-from __future__ import annotations
-
 import resource
 import threading
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 
 """Rules of an arm with two joints, each with one motor, and what a cycle finds at rest."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from multibody_dynamics.dynamics.control.arm.modes import Rules, Situation

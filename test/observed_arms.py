@@ -3,8 +3,6 @@
 
 """Arms whose state is estimated from their motors, springs and sensors."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from kinds import EXAMPLES

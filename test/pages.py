@@ -3,8 +3,6 @@
 
 """README and the pages of docs/, which several tests read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]

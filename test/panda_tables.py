@@ -3,8 +3,6 @@
 
 """The Panda in tables: Denavit-Hartenberg parameters, joint screws, zero poses, link inertias."""
 
-from __future__ import annotations
-
 import numpy as np
 
 HALF = np.pi / 2

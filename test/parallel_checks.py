@@ -6,8 +6,6 @@
 test_new_kind.py runs this file where that kind is registered.
 """
 
-from __future__ import annotations
-
 import subprocess
 from copy import deepcopy
 from dataclasses import replace

@@ -54,25 +54,25 @@ REST = OWN  # q_0
 
 @inlined
 def parallel_feedforward(
-    joints, motors, laws, pieces, own, i, bending, given, bend, filtered, outputs
+    joints, motors, laws, pieces, own, i, variant, given, Qs, filtered, outputs
 ):
     """The spring in front of the motor carries Q + p(q - q_0)."""
-    j, k, moves = int(joints[i, MOTOR]), int(joints[i, SPRING]), bending[1]
+    j, k, moves = int(joints[i, MOTOR]), int(joints[i, SPRING]), variant[1]
     link = link_motion(given, i)
     p, p1, p2, _ = spring_law(laws, pieces, own, k + 1, link[0] - joints[i, REST])
     carried = (
-        bend[0] + bending[0] * p,
-        bend[1] + moves * p1 * link[1],
-        bend[2] + moves * (p1 * link[2] + p2 * link[1] * link[1]),
+        Qs[0] + variant[0] * p,
+        Qs[1] + moves * p1 * link[1],
+        Qs[2] + moves * (p1 * link[2] + p2 * link[1] * link[1]),
     )
-    deflection = spring_deflection_motion(laws, pieces, own, k, carried, outputs.bent[j])
+    deflection = spring_deflection_motion(laws, pieces, own, k, carried, outputs.deflection[j])
     motion = ahead(link, 1.0, deflection)
     drive_spring(motors, laws, j, k, motion, deflection[0], given.torque[0, i] + p, outputs)
 
 
 @inlined
 def parallel_torques(
-    joints, laws, pieces, own, i, q, qd, theta, thetad, second, torque, rate, felt, load, deflection
+    joints, laws, pieces, own, i, q, qd, theta, thetad, second, torque, rate, K, load, deflection
 ):
     """Q = s(phi) - p(q - q_0)."""
     j, k = int(joints[i, MOTOR]), int(joints[i, SPRING])
@@ -82,7 +82,7 @@ def parallel_torques(
     deflection[j], load[j] = phi, s
     torque[i] = s - p
     rate[i] = s1 * (thetad[j] - qd[i]) - p1 * qd[i]
-    felt[i] = s1 + p1
+    K[i] = s1 + p1
 
 
 @dataclass(frozen=True)

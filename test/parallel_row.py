@@ -3,8 +3,6 @@
 
 """The row of `kinds.EXAMPLES` for the kind in `parallel_kind.py`, where that is registered."""
 
-from __future__ import annotations
-
 from kinds import MOTOR, Example, cubic_entry, motor_entry, value
 from multibody_dynamics.dynamics.elastic import KINDS, CubicSpring, LinearSpring
 

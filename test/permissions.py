@@ -3,8 +3,6 @@
 
 """Permissions of processes that tests start: whether they have them, and processes without."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import resource

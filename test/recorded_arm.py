@@ -3,8 +3,6 @@
 
 """A planar arm with elastic joints and friction, and bags of its states."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from bag_files import messages_of, write_bag

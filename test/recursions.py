@@ -3,8 +3,6 @@
 
 """Runs a recursion as plain Python for one state, for tests of its intermediate results."""
 
-from __future__ import annotations
-
 from types import ModuleType
 from typing import NamedTuple
 

@@ -13,8 +13,6 @@ column the force.
 A series is an object array (k, ...) of the coefficients of 1, t, t^2, ...
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

@@ -3,8 +3,6 @@
 
 """Random residual equations of a robot with N joints, whose errors are correlated in time."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.signal import lfilter
 

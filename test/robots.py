@@ -3,8 +3,6 @@
 
 """Robots for the tests: the Panda, random robots without zeros, and their Pinocchio twins."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path

@@ -3,8 +3,6 @@
 
 """scripts/robots.py and scripts/loops.py as modules."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from types import ModuleType

@@ -13,8 +13,6 @@ Nothing sleeps for a fixed time: `until` spins the peer until a condition holds,
 `PATIENCE` and shows the output of the nodes. Only processes started here are terminated.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

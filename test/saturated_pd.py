@@ -9,8 +9,6 @@ A control law as a user adds one, with a controller and a live setting of its ow
 CONTRIBUTING.md; for tests.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

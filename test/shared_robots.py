@@ -3,8 +3,6 @@
 
 """The reference robots of the shared data; only for test_shared_*.py."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from conftest import SHARED

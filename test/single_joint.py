@@ -3,8 +3,6 @@
 
 """A single joint with a linear spring, for tests of torque control."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

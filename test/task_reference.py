@@ -8,8 +8,6 @@ exponentials and no recursion. The package's q'', q''' and q'''' must be the der
 solution along the motion q(t), differentiated numerically with 40 digits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import mpmath as mp

@@ -3,8 +3,6 @@
 
 """`make benchmark` runs, with few calls and short chains. The times are not judged here."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -6,8 +6,6 @@
 Requires control_msgs, which is not on PyPI: collected only where it is installed, see conftest.py.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 
 """The benchmark that compares a generated controller with Python finds what differs."""
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 
 """Every source file names its copyright holder and its licence."""
 
-from __future__ import annotations
-
 import ast
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator

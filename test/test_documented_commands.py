@@ -8,8 +8,6 @@
 arguments, topics, parameters, messages. Commands without a check fail.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import shlex
@@ -24,6 +22,7 @@ import pytest
 import yaml
 
 from bag_files import messages_of, motion, write_bag
+from identified_arms import planar_arm
 from launch_files import EXECUTABLES, accepted
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.nodes.base.parameters import ParameterServer
@@ -31,7 +30,6 @@ from multibody_dynamics.resources import NAME
 from multibody_dynamics.tools import cli, reference
 from multibody_dynamics.validation.settings import load_robot
 from pages import PAGES, ROOT, page_id
-from road_arm import road
 
 PAGES = [*PAGES, ROOT / "CONTRIBUTING.md"]
 PEERS = {"dynibo", "casadi"}  # of the benchmark, which compares with them if installed
@@ -272,7 +270,7 @@ def workshop(tmp_path_factory):
     header = ",".join(["t", *names])
     np.savetxt(folder / "motion.csv", table, delimiter=",", comments="", header=header)
     np.savez(folder / "motion.npz", t=t, q=q, theta=theta, Q=tau, joint_names=joints)
-    shutil.copytree(road().files.identified, folder / "identified")  # of the same arm
+    shutil.copytree(planar_arm().files.identified, folder / "identified")  # of the same arm
     (folder / "plan").mkdir()
     for node in reference.NODES:
         blocks = yaml_blocks(ROOT / "docs" / f"{node}.md")

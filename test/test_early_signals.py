@@ -3,8 +3,6 @@
 
 """Ctrl-C while a node imports its modules ends it without a traceback."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

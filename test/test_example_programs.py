@@ -3,8 +3,6 @@
 
 """The examples run as a user runs them and print correct numbers."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

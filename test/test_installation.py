@@ -3,8 +3,6 @@
 
 """The package as sdist and wheel, and installed by pip and colcon: files, executables, code."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -3,8 +3,6 @@
 
 """The public interfaces of the packages in dynamics/, and where their modules are tested."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

@@ -6,8 +6,6 @@
 They are run with stand-ins for `launch` and `launch_ros`.
 """
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 import re

@@ -3,8 +3,6 @@
 
 """The programs of this package do linear algebra on one thread."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

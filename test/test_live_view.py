@@ -3,8 +3,6 @@
 
 """The configurations of viewers name only topics, fields, joints and frames that exist."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

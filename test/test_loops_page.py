@@ -3,8 +3,6 @@
 
 """The closed loops in docs/robots.md, and what scripts/loops.py finds for a small robot."""
 
-from __future__ import annotations
-
 from robots import CONFIG
 from robots_script import loops_page
 

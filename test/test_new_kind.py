@@ -3,8 +3,6 @@
 
 """A kind of actuator is one file: a copy of the package with one more kind passes all laws."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 
 """A control law is one file: a copy of the package with one more law has it everywhere."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 
 """The notebooks run from top to bottom; each asserts its own conclusions."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -3,8 +3,6 @@
 
 """Consistency of the package: imports, manifests, versions, public names, files."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import pkgutil

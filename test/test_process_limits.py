@@ -3,8 +3,6 @@
 
 """A node under a limit with which it cannot work ends in one line."""
 
-from __future__ import annotations
-
 import resource
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 
 """What QUALITY_DECLARATION.md refers to exists, and it justifies every dependency."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from importlib import import_module

@@ -3,8 +3,6 @@
 
 """The benchmark of the generated core in real time: causes of missed cycles, and its C program."""
 
-from __future__ import annotations
-
 import runpy
 import subprocess
 import sys

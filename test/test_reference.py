@@ -3,8 +3,6 @@
 
 """The closed form in the 40-digit reference against the power series of mpmath."""
 
-from __future__ import annotations
-
 import mpmath as mp
 import numpy as np
 import pytest

@@ -3,8 +3,6 @@
 
 """share_directory finds the files that belong to the code in every kind of installation."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 
 """docs/robots.md: what scripts/robots.py finds here, and no robot that differs from Pinocchio."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

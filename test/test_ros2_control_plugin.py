@@ -8,8 +8,6 @@ Requires controller_interface, which is not on PyPI: collected only where it is 
 conftest.py.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

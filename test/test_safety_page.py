@@ -3,8 +3,6 @@
 
 """docs/safety.md: every line of its tables names a test that exists."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

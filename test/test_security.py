@@ -3,8 +3,6 @@
 
 """The source is searched: no input of a user is executed, unpickled, or passed to a shell."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 
@@ -31,7 +29,7 @@ ALLOWED = {
     ("multibody_dynamics/dynamics/core/compilation.py", "pickle.loads"): (
         "machine code from a folder that only the user can write, with a checksum"
     ),
-    ("multibody_dynamics/dynamics/core/kept_results.py", "pickle.loads"): (
+    ("multibody_dynamics/dynamics/core/result_cache.py", "pickle.loads"): (
         "results of this package from the same folder, with a checksum"
     ),
     ("multibody_dynamics/dynamics/elastic/kinds/__init__.py", "exec"): (

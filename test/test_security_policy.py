@@ -3,8 +3,6 @@
 
 """The policy for SROS 2 allows what the nodes do and their pages list, and nothing else."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

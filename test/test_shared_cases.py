@@ -7,8 +7,6 @@ Torques, poses and rates were computed in 220-bit Taylor arithmetic and rounded 
 numbers are those of Pinocchio.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pinocchio as pin
 import pytest

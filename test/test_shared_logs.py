@@ -6,8 +6,6 @@
 The recordings are written to a temporary folder as bags.
 """
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Reference robots of the shared data, read by this package and by Pinocchio."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Published robots of the shared data, also those with <mimic>, against Pinocchio."""
 
-from __future__ import annotations
-
 import pytest
 
 from conftest import SHARED

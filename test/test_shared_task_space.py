@@ -7,8 +7,6 @@ If the path determines the joint positions, Newton's method finds them at nine t
 and they are differentiated; otherwise, the first-order solution is differentiated.
 """
 
-from __future__ import annotations
-
 import mpmath as mp
 import numpy as np
 import pytest

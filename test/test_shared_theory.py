@@ -3,8 +3,6 @@
 
 """The papers' theory on the reference robots, checked by the methods of each module's tests."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

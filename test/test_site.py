@@ -3,8 +3,6 @@
 
 """The documentation site is complete and builds without a warning."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -7,8 +7,6 @@ Their derivatives by all five rows of the motion are compared with complex steps
 with the closed ones; d Q''/d q'''' is the mass matrix.
 """
 
-from __future__ import annotations
-
 import casadi
 import jax
 import jax.numpy as jnp

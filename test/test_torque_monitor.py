@@ -3,8 +3,6 @@
 
 """The monitor of published torques finds every broken promise, and nothing else."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -17,8 +17,6 @@ It knows nothing of the controller but the promises of docs/safety.md:
     torque_monitor.py --ros-args --params-file FILE     (torque_limits, torque_rate_limits, ...)
 """
 
-from __future__ import annotations
-
 import json
 import math
 import signal

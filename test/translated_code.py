@@ -3,8 +3,6 @@
 
 """C code for the tests: functions translated, compiled with all warnings, loaded and called."""
 
-from __future__ import annotations
-
 import ctypes
 import subprocess
 from shutil import which

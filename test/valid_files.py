@@ -4,8 +4,6 @@
 """Valid files of every kind that is read, from which tests make damaged ones: those of config/, and
 recordings of a planar arm that are computed here."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from functools import cache

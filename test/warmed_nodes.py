@@ -4,8 +4,6 @@
 """What nodes load when they start, loaded by importing this module: their imports, message types,
 and the machine code of an arm. Forked processes then share it, instead of half a second each."""
 
-from __future__ import annotations
-
 import gc
 import pkgutil
 from contextlib import suppress
@@ -29,11 +27,11 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics import nodes
 from multibody_dynamics.dynamics.control import Arm, FeedforwardLaw
 from multibody_dynamics.dynamics.plant import ElasticRobot
-from multibody_dynamics.nodes.following.controller_design import stop_report
+from multibody_dynamics.nodes.following.controlled_arm import stop_report
 from multibody_dynamics.nodes.following.flatness_controller_parameters import (
     FlatnessControllerParameters,
 )
-from multibody_dynamics.nodes.following.law_design import prepare_laws
+from multibody_dynamics.nodes.following.law_judgement import prepare_laws
 from multibody_dynamics.resources import share_directory
 
 TYPES = (

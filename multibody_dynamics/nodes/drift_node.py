@@ -9,8 +9,6 @@ or changed stiffness of a spring, as a warning on /diagnostics. It needs little 
 statistics on disk. docs/drift_node.md describes topics, parameters and behaviour.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

@@ -11,8 +11,6 @@ extrapolated from there at its velocity. docs/elastic_robot_simulator_node.md de
 parameters and behaviour.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 import time
@@ -37,14 +35,14 @@ from .base.qos import RELIABLE, best_effort
 from .base.runtime import ManagedNode, run
 from .simulator.simulated_environment import SimulatedEnvironment, StiffnessCommands
 from .simulator.simulated_sensors import DependentJoints, SimulatedSensors, driven, stepped
-from .simulator.simulator_commands import Command, Commands
+from .simulator.simulator_commands import PlantCommand, PlantCommands
 from .simulator.simulator_pace import ClockPace, Pace, SteadyPace
 from .simulator.simulator_parameters import SimulatorParameters
-from .simulator.simulator_plant import Strain, make_robot
+from .simulator.simulator_plant import OverloadCounter, make_robot
 
 SILENT = 1.0  # s without a command in lockstep, after which the simulator says that it waits
 
-Due = tuple[Command, bool] | None
+Due = tuple[PlantCommand, bool] | None
 """The command that the motors execute and whether it is stale; None: the brakes are engaged."""
 
 
@@ -72,7 +70,9 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
         actuators = plant.actuators
         self._period = round(SECOND / p.update_rate)
         self._dt = 1e-9 * self._period
-        self._commands = Commands(p.command_interface, actuators.motor_names, robot.command_order)
+        self._commands = PlantCommands(
+            p.command_interface, actuators.motor_names, robot.command_order
+        )
         self._environment = SimulatedEnvironment(p, plant)
         self._stiffness = StiffnessCommands(actuators)
         self._zero = np.zeros(len(actuators.motors))
@@ -107,9 +107,9 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
         first: Due = None if p.brakes_until_command else (self._commands.newest, False)
         self._delay = DelayLine(p.actuation_delay, self._dt, first)
         self._is_stale = False
-        self._late: Command | None = None  # the newest command when an answer was overdue
+        self._late: PlantCommand | None = None  # the newest command when an answer was overdue
         self._moved = 0  # ns of simulated time since the first command
-        self._strain = Strain(plant)
+        self._overloads = OverloadCounter(plant)
         self._reported = (0, 0, 0, 0)  # lost, saturated, overstretched, restarted so far
         self._statistics = CycleStatistics()
         self._pace = self._make_pace(p)
@@ -155,12 +155,12 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
             self._commands.forget_stamps()
             self._environment.forget_wrench()
 
-    def _rest(self) -> Command:
+    def _rest(self) -> PlantCommand:
         """The command of a robot without brakes before the first one arrives."""
         now, plant = time.monotonic_ns(), self._plant
         if self.parameters.command_interface != "motor_command":
-            return Command(now, 0, self._zero)
-        return Command(now, 0, plant.motor_torque.copy(), plant.theta.copy(), self._zero)
+            return PlantCommand(now, 0, self._zero)
+        return PlantCommand(now, 0, plant.motor_torque.copy(), plant.theta.copy(), self._zero)
 
     # The plant, in its own thread
 
@@ -246,7 +246,7 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
             self._clock_publisher.publish(message)
         outputs.publish_all(stamp)
 
-    def _advance(self, command: Command | None, stamp: int, p: SimulatorParameters) -> None:
+    def _advance(self, command: PlantCommand | None, stamp: int, p: SimulatorParameters) -> None:
         """Advance the plant by one period from the state with this stamp."""
         due: Due = None
         if command is not None:
@@ -272,12 +272,12 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
             since += duration
         self._mean_torque = mean
         self._moved += self._period
-        self._strain.check()
+        self._overloads.check()
         self._sensors.update()
 
     def _move(
         self,
-        command: Command,
+        command: PlantCommand,
         is_stale: bool,
         stamp: int,
         since: float,
@@ -302,9 +302,9 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
 
     def _statuses(self) -> Iterator[Status]:
         statistics, self._statistics = self._statistics, CycleStatistics()
-        pace, strain, before = self._pace, self._strain, self._reported
+        pace, overloads, before = self._pace, self._overloads, self._reported
         restarts = getattr(pace, "restarts", 0)
-        self._reported = (pace.lost, strain.saturated, strain.overstretched, restarts)
+        self._reported = (pace.lost, overloads.saturated, overloads.overstretched, restarts)
         new = zip(self._reported, before, strict=True)
         lost, saturated, overstretched, restarted = (count - old for count, old in new)
 
@@ -345,9 +345,9 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
         text = "; ".join(filter(None, found)) or "within all limits"
         motors = {
             "inner step [ms]": 1e3 * self._plant.step_size,
-            "cycles at a torque limit": strain.saturated,
-            "cycles beyond a spring's travel": strain.overstretched,
-            "springs beyond their travel": ", ".join(sorted(strain.beyond)),
+            "cycles at a torque limit": overloads.saturated,
+            "cycles beyond a spring's travel": overloads.overstretched,
+            "springs beyond their travel": ", ".join(sorted(overloads.beyond)),
             "payload [kg]": self._environment.payload_mass,
         }
         level = WARN if saturated or overstretched else OK

@@ -10,8 +10,6 @@ to reject motions that would begin with a jump; it is not fed back. docs/feedfor
 describes topics, parameters and behaviour.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -111,7 +109,7 @@ class FeedforwardCycle:
         )
         self.followed = followed = FollowedMotion(
             node, motion, measured.position, supervisor.events,
-            action=action, on_enable=setup.position_check.believe,
+            action=action, on_enable=setup.position_check.accept_next,
         )  # fmt: skip
         node.activation.callback(self._end)
         self._wrench = WrenchInput(
@@ -171,9 +169,9 @@ class FeedforwardCycle:
         supervisor, motion, law = self.supervisor, self._motion, self._law
         if supervisor.reject_if_late("joint_states", stamp):
             return
-        if motion.is_there and (gap := supervisor.stamp_gap(stamp)):
+        if motion.is_active and (gap := supervisor.stamp_gap(stamp)):
             self._restart(gap)
-        if not motion.is_there:
+        if not motion.is_active:
             self._begin(stamp)
         step = supervisor.step_to(stamp)
         if step:
@@ -236,7 +234,7 @@ class FeedforwardCycle:
         self._is_stale = True
         log = self._node.get_logger()
         silence = f"no complete joint state for {self._watchdog.age():.3f} s"
-        if self._motion.is_there:
+        if self._motion.is_active:
             log.error(f"{silence}: holding against gravity", throttle_duration_sec=1.0)
         else:
             log.warning(f"{silence}: nothing to publish yet", throttle_duration_sec=5.0)
@@ -248,7 +246,7 @@ class FeedforwardCycle:
         """End the goal, and publish, stamped now, outputs that hold the robot at rest at the last
         desired position against gravity."""
         self.followed.end_goal(why)
-        if not self._motion.is_there:
+        if not self._motion.is_active:
             return
         law, supervisor = self._law, self.supervisor
         law.hold(law.desired[0])
@@ -274,7 +272,7 @@ class FeedforwardCycle:
         yield self.inputs.status({"joint_states: messages without our joints": measured.foreign})
         yield self._limits.status()
         values = {"ramp": self._ramp.gain} | self._stiffness.report(self._law.joint_torque)
-        if self._motion.is_there:
+        if self._motion.is_active:
             error, joint = self.followed.largest_error
             values |= {"largest deviation": error, "joint with the largest deviation": joint}
         mode = "safe output" if self._is_stale else self._motion.mode

@@ -9,8 +9,6 @@ carries the stamp of the states it responds to. Every fault leads to a defined s
 docs/flatness_controller_node.md describes topics, parameters and behaviour, and lists the faults.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Iterator
@@ -109,8 +107,8 @@ class ControllerCycle:
         )
         self._faults = faults = ArmFaults(node, arm, states, self._answer)
         self._followed = followed = FollowedMotion(
-            node, arm.motion, arm.acting.state.q, supervisor.events,
-            action=action, obstacle=faults, on_enable=self._believe_positions,
+            node, arm.motion, arm.feedback.state.q, supervisor.events,
+            action=action, inhibitor=faults, on_enable=self._accept_next_positions,
         )  # fmt: skip
         node.activation.callback(self._end)
         TrajectoryInput(node, inputs, followed, action, robot.model.transmissions)
@@ -201,7 +199,7 @@ class ControllerCycle:
         if self._supervisor.reject_if_late("motor_states", stamp):
             return
         states = self._states
-        measured, wanted = self._arm.measured.estimator.state, self._arm.motion.wanted
+        measured, wanted = self._arm.measured.estimator.state, self._arm.motion.desired
         external = self._wrench.joint_torque(stamp, wanted, measured.q)
         age = max(1e-9 * (self._supervisor.now() - stamp), 0.0)
         missing = states.missing
@@ -279,14 +277,14 @@ class ControllerCycle:
             return
         states.note_stale(side, self._supervisor.last_stamp)
         if self._arm.judges_returns:  # and takes them only if links and motors agree
-            self._believe_positions(side)
+            self._accept_next_positions(side)
         now = self._supervisor.next_stamp()
         self._answer(self._arm.update(Sample(now, None, states.missing, states.why)))
 
-    def _believe_positions(self, *sides: str) -> None:
+    def _accept_next_positions(self, *sides: str) -> None:
         """Accept the next positions of these sides, or of both."""
         for side in sides or (LINKS, MOTORS):
-            self._setup.position_checks[side].believe()
+            self._setup.position_checks[side].accept_next()
 
     def _publish_safe_output(self) -> None:
         """Publish, stamped now, the torque that holds the arm at its last position."""

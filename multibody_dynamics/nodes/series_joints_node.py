@@ -9,8 +9,6 @@ tools/robot/gazebo.py. This node converts each message into two with the same st
 nodes expect them: `joint_states` with q = theta + spring, and `motor_states` with theta.
 """
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass
 

@@ -10,8 +10,6 @@ feedforward law, its cycle and its outputs are those of feedforward_node. docs/t
 describes topics, parameters and behaviour.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 
@@ -114,7 +112,7 @@ class TaskSpaceNode(ManagedNode[TaskSpaceParameters]):
 
     def _statuses(self) -> Iterator[Status]:
         q, planner, motion = self._setup.law.desired[0], self._planner, self._motion
-        if not motion.is_there:
+        if not motion.is_active:
             return
         measures = planner.manipulability(q)
         smallest = float(measures.smallest_singular_value)

@@ -9,8 +9,6 @@ elsewhere, it first approaches the start of the motion. docs/trajectory_node.md 
 parameters and behaviour.
 """
 
-from __future__ import annotations
-
 import signal
 import sys
 import time
@@ -350,15 +348,15 @@ def read_file(model: MultibodyModel, path: Path) -> Points:
 
     Raises InputError, which names the file, if it cannot be read or has other joints.
     """
-    found = read_points(path).at_motors(model.transmissions)
+    points = read_points(path).at_motors(model.transmissions)
     try:
-        order = match_joints(model.joint_names, found.joint_names)
+        order = match_joints(model.joint_names, points.joint_names)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    given = found.given()
+    given = points.given()
     rows = (given.get(name) for name in ROWS)
     return Points(
-        found.times - found.times[0], *(None if row is None else row[:, order] for row in rows)
+        points.times - points.times[0], *(None if row is None else row[:, order] for row in rows)
     )
 
 

@@ -10,8 +10,6 @@ matter, so a robot, a simulation and `ros2 bag play` are treated alike. docs/val
 describes topics, parameters and behaviour.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Iterator
@@ -154,10 +152,10 @@ class ValidationNode(ManagedNode[ValidationParameters]):
         assert states is not None
         was_known = stream.look is not None
         rows = np.stack([states.position, states.velocity, states.effort])
-        for found in stream.push(states.stamp, rows):
-            for k, t in enumerate(found.times.tolist()):
-                predicted = found.predicted[0][k, stream.used]
-                measured = found.measured[0][k, stream.used]
+        for compared in stream.push(states.stamp, rows):
+            for k, t in enumerate(compared.times.tolist()):
+                predicted = compared.predicted[0][k, stream.used]
+                measured = compared.measured[0][k, stream.used]
                 self._is_finite = bool(np.isfinite(predicted - measured).all())
                 if not self._is_finite:
                     self._events.add("output not finite")

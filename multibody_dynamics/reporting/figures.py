@@ -3,8 +3,6 @@
 
 """The style of all figures. They need no display, no pyplot and no closing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

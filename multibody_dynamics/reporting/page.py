@@ -6,8 +6,6 @@
 An HTML page contains its figures and its style and needs no other file.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import math

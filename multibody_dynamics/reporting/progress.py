@@ -3,8 +3,6 @@
 
 """Progress bars for terminals, and lines now and then where the output is redirected."""
 
-from __future__ import annotations
-
 import sys
 import time
 from typing import Any, TextIO

@@ -7,8 +7,6 @@
 sources (docs/realtime.md). The structures of C are read from their header.
 """
 
-from __future__ import annotations
-
 import ctypes
 import re
 import subprocess
@@ -298,18 +296,18 @@ def _structures(folder: Path, name: str) -> dict[str, Any]:
     )
     constants = {key: int(value) for key, value in _CONSTANT.findall(text)}
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
-    found: dict[str, Any] = {}
+    structures: dict[str, Any] = {}
     for body, structure in _STRUCTURE.findall(text):
         if not structure.endswith(("_parameters", "_input", "_output", "_counts", "_refusal")):
             continue
         members: list[tuple[str, Any]] = []
         for kind, names in _DECLARATION.findall(body):
-            own = found.get(kind) or _TYPES.get(kind, ctypes.c_int)  # an enumeration
+            own = structures.get(kind) or _TYPES.get(kind, ctypes.c_int)  # an enumeration
             for each in names.split(","):
                 first, *lengths = re.findall(r"\w+", each)
                 size = own
                 for length in reversed(lengths):
                     size = size * (constants[length] if length in constants else int(length))
                 members.append((first, size))
-        found[structure] = type(structure, (ctypes.Structure,), {"_fields_": members})
-    return found
+        structures[structure] = type(structure, (ctypes.Structure,), {"_fields_": members})
+    return structures

@@ -19,8 +19,6 @@ stable for |lambda| h < 2. With the default h of 0.25 ms, a Panda that moves by 
 second ends within 1e-5 rad of `ElasticRobot`; halving h reduces the difference to a quarter.
 """
 
-from __future__ import annotations
-
 import re
 from math import ceil, inf
 from typing import Any
@@ -204,7 +202,7 @@ class MujocoRobot(NeverCopied):
         torque = np.stack([hold, np.zeros(n), np.zeros(n)])
         second = np.zeros((3, len(actuators.variable_joints)))
         second[0] = self.stiffness[0]
-        bent = motor_motion(
+        motors = motor_motion(
             actuators,
             np.stack([q, np.zeros(n), np.zeros(n)]),
             torque,
@@ -212,7 +210,7 @@ class MujocoRobot(NeverCopied):
             deflection=actuators.settled_deflection(torque, beyond="continue"),
             beyond="continue",
         )
-        theta = bent.position if theta is None else as_array("theta", theta, (m,))
+        theta = motors.position if theta is None else as_array("theta", theta, (m,))
         if thetad is None:
             thetad = np.where(actuators.torque_share > 0.0, qd[actuators.joint_of_motor], 0.0)
         thetad = as_array("thetad", thetad, (m,), actuators.motor_names)
@@ -222,7 +220,9 @@ class MujocoRobot(NeverCopied):
             raise InputError(f"joint '{name}' is rigid: theta and q must be equal")
         data.qpos[self._motors], data.qvel[self._motors] = theta, thetad
         data.qpos[self._tree], data.qvel[self._tree] = self._coupling @ q, self._coupling @ qd
-        self._publish(lambda t, theta, thetad: np.clip(bent.torque, -self._limit, self._limit), 0.0)
+        self._publish(
+            lambda t, theta, thetad: np.clip(motors.torque, -self._limit, self._limit), 0.0
+        )
 
     def step(self, motor_torque: Any, dt: float) -> None:
         """Advance by dt in s under constant motor torques (m,); see :class:`.Plant`."""
@@ -472,27 +472,30 @@ def _compile(
                 first = model.first_bodies[i]
                 per_unit = _unit(model.body_screws[first])
                 spring.wrap_joint(model.tree_joint_names[first], -1.0 / per_unit)
-        own = spec.compile()
+        compiled = spec.compile()
     except (ValueError, mujoco.FatalError) as error:
         if isinstance(error, DynamicsError):
             raise
         raise ModelError(f"MuJoCo rejects the robot '{model.name}': {error}") from None
 
-    own.dof_frictionloss[:] = 0.0
+    compiled.dof_frictionloss[:] = 0.0
     for i, actuator, motors, _ in actuators.each():
-        link = own.joint(model.tree_joint_names[model.first_bodies[i]]).dofadr[0]
-        own.dof_armature[link], own.dof_damping[link] = model.reflected_inertia[i], viscous[i]
+        link = compiled.joint(model.tree_joint_names[model.first_bodies[i]]).dofadr[0]
+        compiled.dof_armature[link], compiled.dof_damping[link] = (
+            model.reflected_inertia[i],
+            viscous[i],
+        )
         for motor in motors:
             data, name = actuators.motors[motor], _rotor(actuators.motor_names[motor])
-            dof = link if actuator.is_rigid else own.joint(name).dofadr[0]
-            own.dof_armature[dof] += data.inertia
-            own.dof_damping[dof] += data.viscous
+            dof = link if actuator.is_rigid else compiled.joint(name).dofadr[0]
+            compiled.dof_armature[dof] += data.inertia
+            compiled.dof_damping[dof] += data.viscous
         tendon = _tendon(actuator)
         if tendon is not None:
-            k = own.tendon(model.joint_names[i]).id
-            own.tendon_stiffness[k], own.tendon_damping[k] = tendon
-    mujoco.mj_setConst(own, mujoco.MjData(own))
-    return own
+            k = compiled.tendon(model.joint_names[i]).id
+            compiled.tendon_stiffness[k], compiled.tendon_damping[k] = tendon
+    mujoco.mj_setConst(compiled, mujoco.MjData(compiled))
+    return compiled
 
 
 def _add_bodies(mujoco: Any, spec: Any, model: MultibodyModel) -> None:

@@ -7,8 +7,6 @@ The commands are in `commands/`. Exit status: 0 on success; 1 if a run, a check 
 found problems; 2 for invalid arguments or files, with a one-line message; 130 after Ctrl-C.
 """
 
-from __future__ import annotations
-
 import argparse
 import errno
 import os

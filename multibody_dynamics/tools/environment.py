@@ -6,8 +6,6 @@
 eval "$(python -m multibody_dynamics.tools.environment)"
 """
 
-from __future__ import annotations
-
 import shlex
 import sys
 

@@ -8,8 +8,6 @@ installed ROS 2 but are not on PyPI; nothing else in the package imports them. T
 are described in live/launched_systems.py, from which the command `loop` starts them, too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -7,8 +7,6 @@
 `begin NAME` and `end NAME`; a test fails if a table is out of date.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 from dataclasses import fields
@@ -19,7 +17,7 @@ from typing import get_type_hints
 
 from .. import dynamics
 from ..dynamics import control
-from ..dynamics.control import FAULTS, in_short
+from ..dynamics.control import FAULTS, law_list
 from ..dynamics.lie import SYMBOLS
 from ..dynamics.plant import DriveEffects
 
@@ -106,7 +104,7 @@ def settings_table() -> str:
                 row = (each.name, str(each.default), data["unit"], data["description"])
                 laws.setdefault(row, []).append(name)
     return head + "".join(
-        f"| `{name}` | {in_short(of)} | `{default}` | {unit} | {meaning} |\n"
+        f"| `{name}` | {law_list(of)} | `{default}` | {unit} | {meaning} |\n"
         for (name, default, unit, meaning), of in sorted(laws.items())
     )
 

@@ -8,8 +8,6 @@ from sample to sample; a larger step marks a gap. Everything is streamed, and th
 depend on how the messages are batched.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -93,7 +91,7 @@ def sources_of(
     )
 
 
-def refuse_twice(path: Path, sources: Sequence[Source], names: Mapping[int, str]) -> None:
+def require_one_source(path: Path, sources: Sequence[Source], names: Mapping[int, str]) -> None:
     """Raise InputError for a joint with several sources. names : names of the joints by index."""
     for place, name in names.items():
         topics = sorted(source.topic for source in sources if place in source.places)

@@ -3,8 +3,6 @@
 
 """Compares a recording with the model: filters, differentiates and predicts, in one pass."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -186,8 +184,8 @@ class _Pass:
             self._comparison.quantities
         )
         expected = max(look.duration * look.rate / self._comparison.step, 1.0)
-        self._trace = _Every(int(expected // TRACE) + 1)
-        self._samples = _Every(int(expected // SAMPLES) + 1)
+        self._trace = _Decimation(int(expected // TRACE) + 1)
+        self._samples = _Decimation(int(expected // SAMPLES) + 1)
         self._recorded = (
             RunRecorder(look, self._comparison.used, _signal(self._robot, settings))
             if settings.identify
@@ -222,16 +220,16 @@ class _Pass:
             ]
             raise InputError("; ".join(problems))
 
-    def _add(self, found: Compared) -> None:
+    def _add(self, compared: Compared) -> None:
         used = self._comparison.used
-        self._compared += len(found.times)
+        self._compared += len(compared.times)
         for k, total in enumerate(self._totals):
             self._totals[k] = total + Residuals.of(
-                found.times, found.predicted[k][:, used], found.measured[k][:, used]
+                compared.times, compared.predicted[k][:, used], compared.measured[k][:, used]
             )
-        self._trace.add(found)
+        self._trace.add(compared)
         if self._settings.identify:
-            self._samples.add(found)
+            self._samples.add(compared)
 
     def result(self) -> Validation:
         look, comparison, model = self.look, self._comparison, self._robot.model
@@ -294,7 +292,7 @@ def _notes(look: Survey, qualities: list[Quality]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-class _Every:
+class _Decimation:
     """Keeps every `step`-th sample, counted from the very first one."""
 
     def __init__(self, step: int) -> None:

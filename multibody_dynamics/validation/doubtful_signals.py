@@ -10,8 +10,6 @@ A velocity is compared with positions by its integral over a short time w:
 which noise and quantisation disturb far less than derivatives of positions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

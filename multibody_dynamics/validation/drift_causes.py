@@ -16,8 +16,6 @@ that explains most, s^T K^-1 s, is accepted first, and the others are then teste
 once the true causes are included, only noise remains.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -62,13 +60,13 @@ class Change(NamedTuple):
 def all_causes(n: int) -> list[Cause]:
     """A payload, and for every joint its friction, an offset of its torque, and its spring."""
     layout = Layout(n)
-    found = [Cause("payload", -1, np.arange(LOAD))]
+    causes = [Cause("payload", -1, np.arange(LOAD))]
     for j in range(n):
         own = layout.joint(j)
-        found.append(Cause("friction", j, own[:2]))
-        found.append(Cause("offset", j, own[2:]))
-        found.append(Cause("spring", j, layout.spring(j)[:1]))
-    return found
+        causes.append(Cause("friction", j, own[:2]))
+        causes.append(Cause("offset", j, own[2:]))
+        causes.append(Cause("spring", j, layout.spring(j)[:1]))
+    return causes
 
 
 def changes(before: DriftSums, now: DriftSums, noise: Noise, level: float) -> list[Change]:

@@ -98,14 +98,14 @@ class DriftSums:
 
     @classmethod
     def _of(cls, A: Array, error: Array, used: NDArray[np.bool_], first: int) -> DriftSums:
-        found = cls.none(error.shape[1])
+        sums = cls.none(error.shape[1])
         A, error = np.where(used[..., None], A, 0.0), np.where(used, error, 0.0)
         rows = slice(first, first + error.shape[1])
-        found.normal[rows] = np.einsum("knp,knq->npq", A, A)
-        found.right[rows] = np.einsum("knp,kn->np", A, error)
-        found.square[rows] = (error**2).sum(axis=0)
-        found.count[rows] = used.sum(axis=0)
-        return found
+        sums.normal[rows] = np.einsum("knp,knq->npq", A, A)
+        sums.right[rows] = np.einsum("knp,kn->np", A, error)
+        sums.square[rows] = (error**2).sum(axis=0)
+        sums.count[rows] = used.sum(axis=0)
+        return sums
 
     def __add__(self, other: DriftSums) -> DriftSums:
         return DriftSums(self.packed + other.packed)

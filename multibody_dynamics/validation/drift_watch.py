@@ -10,8 +10,6 @@ to 1 (warm) follows the motion like the temperature of a gear, with the time con
 `warm_up_time`, and each of CLASSES ranges of it has a reference of its own.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -111,7 +109,7 @@ class Drift(NamedTuple):
 
 
 @dataclass
-class _Class:
+class _HourClass:
     """The memory of one level of warmth: segments of the reference, then the whole reference."""
 
     segments: list[DriftSums] = field(default_factory=list)
@@ -147,7 +145,7 @@ class DriftWatch:
 
     def forget(self) -> None:
         """Start a new reference, for example after maintenance."""
-        self._classes = [_Class() for _ in range(CLASSES)]
+        self._classes = [_HourClass() for _ in range(CLASSES)]
         self._segment = DriftSums.none(self._n)
         self._hours: dict[tuple[int, int], DriftSums] = {}
         self.warmth, self.stamp, self.judged = 0.0, 0, 0
@@ -169,46 +167,46 @@ class DriftWatch:
 
     def _close(self, segment: DriftSums) -> bool:
         number = min(int(self.warmth * CLASSES), CLASSES - 1)
-        own, settings = self._classes[number], self._settings
-        if own.reference is None or own.noise is None:
-            own.segments.append(segment)
-            if own.seconds() >= settings.reference:
-                own.noise = Noise.learned(own.segments)
-                own.reference = sum(own.segments[1:], own.segments[0])
-                own.segments = []
+        of_hour, settings = self._classes[number], self._settings
+        if of_hour.reference is None or of_hour.noise is None:
+            of_hour.segments.append(segment)
+            if of_hour.seconds() >= settings.reference:
+                of_hour.noise = Noise.learned(of_hour.segments)
+                of_hour.reference = sum(of_hour.segments[1:], of_hour.segments[0])
+                of_hour.segments = []
             return False
-        own.block = segment if own.block is None else own.block + segment
-        if own.block.seconds < settings.block:
+        of_hour.block = segment if of_hour.block is None else of_hour.block + segment
+        if of_hour.block.seconds < settings.block:
             return False
-        block, own.block = own.block, None
+        block, of_hour.block = of_hour.block, None
         hour = self.stamp // HOUR
         key = (hour, number)
         self._hours[key] = self._hours[key] + block if key in self._hours else block
         oldest = hour - round(24 * settings.remembered_days)
         self._hours = {each: sums for each, sums in self._hours.items() if oldest < each[0] <= hour}
-        self._judge(own, block, number, hour)
+        self._judge(of_hour, block, number, hour)
         return True
 
     # Verdicts
 
-    def _judge(self, own: _Class, block: DriftSums, number: int, hour: int) -> None:
-        assert own.reference is not None
-        assert own.noise is not None
+    def _judge(self, of_hour: _HourClass, block: DriftSums, number: int, hour: int) -> None:
+        assert of_hour.reference is not None
+        assert of_hour.noise is not None
         level = (
             self._settings.false_alarm_level / 2.0
         )  # two tests: of the block and of the last day
-        recent = changes(own.reference, block, own.noise, level)
+        recent = changes(of_hour.reference, block, of_hour.noise, level)
         of_day = [s for (at, c), s in self._hours.items() if c == number and at > hour - DAY]
         day = sum(of_day[1:], of_day[0])
-        for slow in changes(own.reference, day, own.noise, level):
+        for slow in changes(of_hour.reference, day, of_hour.noise, level):
             is_new = all(slow.cause.kind != each.cause.kind or slow.cause.joint != each.cause.joint
                          for each in recent)  # fmt: skip
-            if is_new and _agrees(own.reference, block, own.noise, slow):
+            if is_new and _agrees(of_hour.reference, block, of_hour.noise, slow):
                 recent.append(slow)
-        texts = [self._described(each, own.reference, block, own.noise) for each in recent]
-        own.drifts = tuple(each for each in texts if each is not None)
+        texts = [self._described(each, of_hour.reference, block, of_hour.noise) for each in recent]
+        of_hour.drifts = tuple(each for each in texts if each is not None)
         self.judged += 1
-        self.drifts = own.drifts
+        self.drifts = of_hour.drifts
 
     def _described(
         self, change: Change, reference: DriftSums, block: DriftSums, noise: Noise
@@ -293,17 +291,17 @@ class DriftWatch:
         arrays: dict[str, Array] = {"segment": self._segment.packed}
         for key, sums in self._named():
             arrays[key] = sums.packed
-        for c, own in enumerate(self._classes):
-            if own.noise is not None:
-                arrays[f"noise {c} variance"] = own.noise.variance
-                arrays[f"noise {c} scatter"] = own.noise.scatter
-                arrays[f"noise {c} freedom"] = np.array(own.noise.freedom)
+        for c, of_hour in enumerate(self._classes):
+            if of_hour.noise is not None:
+                arrays[f"noise {c} variance"] = of_hour.noise.variance
+                arrays[f"noise {c} scatter"] = of_hour.noise.scatter
+                arrays[f"noise {c} freedom"] = np.array(of_hour.noise.freedom)
         facts = {
             "identity": self._identity(),
             "warmth": self.warmth,
             "stamp": self.stamp,
             "judged": self.judged,
-            "drifts": [[list(each) for each in own.drifts] for own in self._classes],
+            "drifts": [[list(each) for each in of_hour.drifts] for of_hour in self._classes],
             "latest": [list(each) for each in self.drifts],
         }
         new = file.with_name(f"{file.name}.new")
@@ -314,13 +312,13 @@ class DriftWatch:
         new.replace(file)
 
     def _named(self) -> Iterator[tuple[str, DriftSums]]:
-        for c, own in enumerate(self._classes):
-            for k, each in enumerate(own.segments):
+        for c, of_hour in enumerate(self._classes):
+            for k, each in enumerate(of_hour.segments):
                 yield f"segments {c} {k}", each
-            if own.reference is not None:
-                yield f"reference {c} 0", own.reference
-            if own.block is not None:
-                yield f"block {c} 0", own.block
+            if of_hour.reference is not None:
+                yield f"reference {c} 0", of_hour.reference
+            if of_hour.block is not None:
+                yield f"block {c} 0", of_hour.block
         for (hour, c), each in self._hours.items():
             yield f"hours {c} {hour}", each
 

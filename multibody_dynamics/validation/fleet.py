@@ -7,8 +7,6 @@ Each recording is compared separately, in batches of a fixed size, and the resul
 the order of the recordings, so the numbers are the same in all three cases.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from pathlib import Path
@@ -21,7 +19,7 @@ from .settings import Settings
 Outcome = Validation | str  # the comparison, or why it failed
 
 
-def attempt(path: Path, settings: Settings) -> Outcome:
+def outcome_of(path: Path, settings: Settings) -> Outcome:
     """The comparison of one recording, or the reason why it failed."""
     try:
         return validate(path, settings)
@@ -45,7 +43,7 @@ def validate_all(
     if dask:
         return _over_dask(paths, settings, dask, progress)
     with worker_processes(processes) as executor:
-        return in_order(executor, partial(attempt, settings=settings), paths, progress)
+        return in_order(executor, partial(outcome_of, settings=settings), paths, progress)
 
 
 def _over_dask(
@@ -65,7 +63,7 @@ def _over_dask(
             f"--dask {address}: no scheduler answers at this address: {error}"
         ) from None
     with client:
-        futures = client.map(attempt, paths, settings=settings, pure=False)
+        futures = client.map(outcome_of, paths, settings=settings, pure=False)
         outcomes: list[Outcome] = []
         for k, future in enumerate(futures):
             outcomes.append(future.result())
@@ -73,7 +71,7 @@ def _over_dask(
     return outcomes
 
 
-def together(outcomes: Sequence[Outcome]) -> tuple[tuple[str, ...], list[Residuals]]:
+def pooled_residuals(outcomes: Sequence[Outcome]) -> tuple[tuple[str, ...], list[Residuals]]:
     """Joint names and combined residuals of all recordings with the joints of the first one."""
     found = [each for each in outcomes if isinstance(each, Validation)]
     if not found:

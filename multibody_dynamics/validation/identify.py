@@ -3,8 +3,6 @@
 
 """Identification from a recording: fitted to its first part, tested on the rest."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -93,14 +91,14 @@ def identify(validation: Validation, robot: Robot, settings: Settings) -> Identi
     body = settings.payload_body or robot.model.body_names[-1]
     if "payload" in kinds:
         run = replace(run, payload=CarriedPayload(body, None, body))
-    found = identify_robot(
+    identification = identify_robot(
         robot.model,
         [run],
         robot.actuators if settings.effort == "motor" else None,
         friction=robot.friction,
         settings=_chosen(kinds, validation.cutoff),
     )
-    better = _better(robot, found.robot, settings, body)
+    better = _better(robot, identification.robot, settings, body)
     used = [robot.model.joint_index(name) for name in validation.joint_names]
     by_motor = settings.effort == "motor"
     before, after = (
@@ -111,9 +109,9 @@ def identify(validation: Validation, robot: Robot, settings: Settings) -> Identi
         )
         for each in (robot, better)
     )
-    states = found.count, len(t[judged])
-    yaml = _yaml(better, found.robot, kinds, body)
-    return Identification(kinds, found, better, until, states, before, after, yaml)
+    states = identification.count, len(t[judged])
+    yaml = _yaml(better, identification.robot, kinds, body)
+    return Identification(kinds, identification, better, until, states, before, after, yaml)
 
 
 def _check_kinds(kinds: tuple[str, ...]) -> None:
@@ -139,20 +137,22 @@ def _chosen(kinds: tuple[str, ...], cutoff: float) -> IdentificationSettings:
     )
 
 
-def _better(robot: Robot, found: IdentifiedRobot, settings: Settings, body: str) -> Robot:
+def _better(robot: Robot, identified: IdentifiedRobot, settings: Settings, body: str) -> Robot:
     """The robot with the identified parameters."""
-    model = found.model
-    if body in found.payloads:
-        model = model.with_payload(body, *_body(found.payloads[body]), name=f"payload of {body}")
-    friction = found.friction
+    model = identified.model
+    if body in identified.payloads:
+        model = model.with_payload(
+            body, *_body(identified.payloads[body]), name=f"payload of {body}"
+        )
+    friction = identified.friction
     if settings.effort == "motor":
         # Motors have no offset of their own: it becomes part of the joint's friction.
         offsets = np.zeros(model.n)
-        for joint, motor in found.motors.items():
+        for joint, motor in identified.motors.items():
             if "offset" in motor:
                 offsets[model.joint_index(joint)] = motor["offset"].value
         friction = replace(friction, offset=friction.offset + offsets)
-    return Robot(model, friction, found.actuators or robot.actuators)
+    return Robot(model, friction, identified.actuators or robot.actuators)
 
 
 def _body(values: Mapping[str, Any]) -> tuple[float, Array, Array]:

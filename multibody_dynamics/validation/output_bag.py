@@ -64,15 +64,17 @@ class OutputBag:
         if self._connections:
             self._writer.close()
 
-    def __call__(self, look: Survey, found: Compared) -> None:
+    def __call__(self, look: Survey, compared: Compared) -> None:
         if not self._connections:
             self._open()
-        stamp = look.origin + np.round(1e9 * found.times).astype(np.int64)
+        stamp = look.origin + np.round(1e9 * compared.times).astype(np.int64)
         for k, connections in enumerate(self._connections):
-            measured, predicted = found.measured[k], found.predicted[k]
+            measured, predicted = compared.measured[k], compared.predicted[k]
             efforts = (measured, predicted, predicted - measured)
             for connection, effort in zip(connections, efforts, strict=True):
-                rows = np.stack([found.state[0], found.state[1], effort], axis=1)[..., self._used]
+                rows = np.stack([compared.state[0], compared.state[1], effort], axis=1)[
+                    ..., self._used
+                ]
                 block = self._layout.write(Samples(stamp, rows))
                 for at, message in zip(stamp.tolist(), block, strict=True):
                     self._writer.write(connection, at, message.tobytes())

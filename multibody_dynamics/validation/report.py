@@ -3,8 +3,6 @@
 
 """Reports of a comparison: HTML with embedded pictures, PNG, Markdown, and JSON for programs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -99,7 +97,7 @@ def write_report(
     return page.write_html(folder / "report.html")
 
 
-def summary(v: Validation, found: Identification | None, page: Path) -> list[str]:
+def summary(v: Validation, fit: Identification | None, page: Path) -> list[str]:
     """The result of a comparison in a few lines, with the path of its report."""
     chosen = "from the data" if v.cutoff_from_data else "as specified"
     residual = v.residuals[0]
@@ -110,16 +108,14 @@ def summary(v: Validation, found: Identification | None, page: Path) -> list[str
         *(f"  {note}" for note in v.notes),
         *text_table(("joint", *heads.values()), _residual_rows(v.joint_names, residual, heads)),
     ]
-    if found is not None:
-        lines.append(
-            f"  {', '.join(found.kinds)} fitted until {found.until:.4g} s; nrms afterwards:"
-        )
-        shares = zip(v.joint_names, found.before.normalized, found.after.normalized, strict=True)
+    if fit is not None:
+        lines.append(f"  {', '.join(fit.kinds)} fitted until {fit.until:.4g} s; nrms afterwards:")
+        shares = zip(v.joint_names, fit.before.normalized, fit.after.normalized, strict=True)
         lines += text_table(("joint", "before", "after"), shares)
-        estimates = {**found.estimates, **found.found.combinations}
+        estimates = {**fit.estimates, **fit.found.combinations}
         known = {name: each for name, each in estimates.items() if each.determined}
         lines += text_table(("parameter", "value", "standard error"), _estimate_rows(known))
-        lines += [f"  note: {note}" for note in found.found.notes]
+        lines += [f"  note: {note}" for note in fit.found.notes]
         if len(known) < len(estimates):
             lines.append(f"  not determined by this motion: {len(estimates) - len(known)} more")
     return [*lines, f"  report: {page}"]
@@ -188,21 +184,21 @@ def _residual_table(page: Page, names: Sequence[str], residual: Residuals) -> No
     page.table(("joint", *COLUMNS.values()), _residual_rows(names, residual, COLUMNS))
 
 
-def _describe_identification(page: Page, v: Validation, found: Identification) -> None:
-    before, after = found.before, found.after
+def _describe_identification(page: Page, v: Validation, fit: Identification) -> None:
+    before, after = fit.before, fit.after
     page.heading("Identified")
     page.text(
-        f"{', '.join(found.kinds)} fitted to {found.states[0]} states until {found.until:.4g} s "
-        f"(cut-off {found.found.cutoff:.4g} Hz), tested on the {found.states[1]} later states. "
+        f"{', '.join(fit.kinds)} fitted to {fit.states[0]} states until {fit.until:.4g} s "
+        f"(cut-off {fit.found.cutoff:.4g} Hz), tested on the {fit.states[1]} later states. "
         "The values are in identified.yaml, which --data accepts, and in identified.json, which "
         "write-back writes into copies of the robot's files."
     )
     columns = (before.rms, after.rms, before.normalized, after.normalized)
     heads = ("joint", "rms before", "rms after", "nrms before", "nrms after")
     page.table(heads, zip(v.joint_names, *columns, strict=True))
-    for estimates in (found.estimates, found.found.combinations):
+    for estimates in (fit.estimates, fit.found.combinations):
         page.table(("parameter", "value", "standard error"), _estimate_rows(estimates))
-    page.items(found.found.notes)
+    page.items(fit.found.notes)
     page.text(
         "The interval of 1.96 standard errors on either side of a value contains the true value in "
         "95 % of recordings, if friction and dynamics have the form of the model. Parameters "

@@ -6,8 +6,6 @@
 Of a long recording, evenly spread pieces are kept.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """The settings of a comparison: robot, friction, rotors, payloads, springs, filter."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

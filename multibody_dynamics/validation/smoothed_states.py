@@ -3,8 +3,6 @@
 
 """Smooth states on the grid of a recording, piece by piece."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -7,8 +7,6 @@ The kernels of the zero-phase filter are symmetric and finite, so a stream of st
 same filter with a delay of half their length. The results equal those of a recording of the states.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import replace
 

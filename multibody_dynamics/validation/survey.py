@@ -3,8 +3,6 @@
 
 """A first look at a recording: sources of the joints, sampling rate, noise and cut-off."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +21,7 @@ from .alignment import (
     Source,
     aligned,
     on_one_clock,
-    refuse_twice,
+    require_one_source,
     runs_of,
     sources_of,
 )
@@ -258,7 +256,7 @@ def _carrying(joints: Joints, samples: Sequence[JointSamples]) -> tuple[Source, 
     names = {place: name for name, place in joints.places.items()}
     if not names:
         raise InputError(f"{joints.path}: all joints of the robot are held, so none is compared")
-    refuse_twice(joints.path, sources, names)
+    require_one_source(joints.path, sources, names)
     there = {place for source in sources for place in source.places.tolist()}
     missing = [name for place, name in names.items() if place not in there]
     if missing:

@@ -3,8 +3,6 @@
 
 """Recorded positions of continuous joints, which many drivers report modulo one turn."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

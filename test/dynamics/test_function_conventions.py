@@ -6,8 +6,6 @@
 One row for each public function of `rigid/` and `theory/`; what it computes is in its own test.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 

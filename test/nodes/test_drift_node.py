@@ -3,8 +3,6 @@
 
 """drift_node over the real middleware, with a simulated arm whose parts change."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from signal import SIGINT

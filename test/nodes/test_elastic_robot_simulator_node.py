@@ -3,8 +3,6 @@
 
 """The simulator node over the real middleware, in a separate process."""
 
-from __future__ import annotations
-
 import json
 import math
 import threading
@@ -33,7 +31,7 @@ from multibody_dynamics.dynamics.rigid.kinematics import frame_pose
 from multibody_dynamics.dynamics.rigid.wrenches import wrench_to_world
 from multibody_dynamics.nodes.base.messages import SECOND, nanoseconds, set_stamp
 from multibody_dynamics.nodes.base.parameters import ParameterError
-from multibody_dynamics.nodes.simulator.simulator_commands import INTERFACES, Commands
+from multibody_dynamics.nodes.simulator.simulator_commands import INTERFACES, PlantCommands
 from multibody_dynamics.nodes.simulator.simulator_pace import ClockPace
 from multibody_dynamics.nodes.simulator.simulator_parameters import SimulatorParameters
 from multibody_dynamics.nodes.simulator.simulator_plant import _end_stops, make_robot
@@ -624,7 +622,7 @@ def test_a_clock_that_advances_gives_cycles_and_one_that_jumps_none():
 
 
 def test_leaving_before_a_wait_also_ends_the_wait():
-    commands = Commands("stamped_motor_torque", NAMES, NAMES)
+    commands = PlantCommands("stamped_motor_torque", NAMES, NAMES)
     commands.leave()
     waiting = threading.Thread(target=commands.wait, args=(1, 1e6), daemon=True)
     waiting.start()

@@ -4,8 +4,6 @@
 """Faults injected into a controller on the real middleware, while a separate process judges every
 torque that it publishes (torque_monitor.py): the promises of docs/safety.md."""
 
-from __future__ import annotations
-
 import signal
 from typing import Any
 

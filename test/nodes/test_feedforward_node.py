@@ -3,8 +3,6 @@
 
 """The feedforward node over the real middleware, in a separate process."""
 
-from __future__ import annotations
-
 import math
 import time
 from signal import SIGCONT, SIGINT, SIGKILL, SIGSTOP, SIGTERM

@@ -3,8 +3,6 @@
 
 """Contacts in the flatness controller node over the real middleware."""
 
-from __future__ import annotations
-
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState

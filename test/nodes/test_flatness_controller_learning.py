@@ -3,8 +3,6 @@
 
 """Learning of a repeated trajectory by the flatness controller node, over the real middleware."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

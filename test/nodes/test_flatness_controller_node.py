@@ -7,8 +7,6 @@ The test is the robot: it integrates the arm in lockstep, in simulated time, one
 state.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -5,8 +5,6 @@
 messages, no permissions, folders that cannot be written. As in test_fault_injection.py, a separate
 process judges every torque."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time

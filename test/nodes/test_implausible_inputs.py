@@ -4,8 +4,6 @@
 """Inputs that cannot be those of the robot, over the middleware: states in the wrong place, a robot
 with wrong numbers, wrenches that no joint can hold, and a second controller."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

@@ -9,8 +9,6 @@ Not among them are the faults that only the node can have: the C has no observer
 activation is refused for states that are not plausible (IMPLAUSIBLE).
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 
 """Streams of targets over the real middleware."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Every node that loads a robot runs with a transmission, and with a part of a robot."""
 
-from __future__ import annotations
-
 import pytest
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory

@@ -3,8 +3,6 @@
 
 """The parameters of release 1.0.0, from its documentation and its parameter files, as they were."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from importlib import import_module

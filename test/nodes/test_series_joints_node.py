@@ -3,8 +3,6 @@
 
 """series_joints_node over the real middleware: its outputs, their stamp, and rejected input."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -3,8 +3,6 @@
 
 """The task-space node over the real middleware, in a separate process."""
 
-from __future__ import annotations
-
 import math
 import time
 from signal import SIGTERM

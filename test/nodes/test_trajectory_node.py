@@ -3,8 +3,6 @@
 
 """trajectory_node over the real middleware: what it sends and when, and how it reports failure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 
 """validation_node over the real middleware: its outputs agree with the reports that it writes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

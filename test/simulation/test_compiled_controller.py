@@ -3,8 +3,6 @@
 
 """The compiled controller in closed loop, and what its class refuses."""
 
-from __future__ import annotations
-
 import ctypes
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """The arm on MuJoCo against ElasticRobot: the same masses and motions by independent code."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

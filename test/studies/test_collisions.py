@@ -3,8 +3,6 @@
 
 """A short version of the study in docs/collisions.md, on both plants."""
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import islice, pairwise
 

@@ -3,8 +3,6 @@
 
 """A short version of the study in docs/impedance.md, on both plants."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

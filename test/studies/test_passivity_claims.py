@@ -3,8 +3,6 @@
 
 """The claims of passivity are those of the documentation, and all have a storage function."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

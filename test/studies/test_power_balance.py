@@ -4,8 +4,6 @@
 """Passivity: in 13,200 random states and contacts, storage gains what contacts supply, less what is
 dissipated; and no law that claims it creates energy in sampled contacts on two plants."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -4,8 +4,6 @@
 """The Panda under its default law, on a plant with what real drives add: the terms of the flat map
 remove most of the error that each effect causes, even if their numbers are wrong."""
 
-from __future__ import annotations
-
 import pytest
 
 from studies.real_drives import WRONG, cases, errors

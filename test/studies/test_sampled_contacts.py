@@ -3,8 +3,6 @@
 
 """Energy that laws create in sampled contacts, on both plants."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

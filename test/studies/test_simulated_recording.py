@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from identified_arms import EXACT, NOISE, URDF, sheet
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.motion import exciting_motion
 from multibody_dynamics.dynamics.plant import ElasticRobot
 from multibody_dynamics.simulation.mujoco_robot import MujocoRobot
 from multibody_dynamics.tools.study.conditions import CONDITIONS
-from road_arm import EXACT, NOISE, URDF, sheet
 from studies.simulated_recording import drive_of, motor_commands, record
 
 QUIET = replace(CONDITIONS["exact"], bits=0)

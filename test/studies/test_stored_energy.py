@@ -3,8 +3,6 @@
 
 """The energy stored under a law, against the storage functions of the control cycle."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

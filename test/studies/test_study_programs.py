@@ -3,8 +3,6 @@
 
 """The programs of studies/: each has help and a quick version, and is in the list."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

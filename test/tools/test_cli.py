@@ -3,8 +3,6 @@
 
 """The command line: complete help, one-line errors, and correct exit statuses."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

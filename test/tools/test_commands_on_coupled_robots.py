@@ -7,8 +7,6 @@ The recording names the joints, not the motors, as a robot's joint states do: it
 motion of the tree without couplings, with matrices that the test writes down itself.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 from typing import NamedTuple

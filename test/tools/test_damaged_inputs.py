@@ -7,8 +7,6 @@ With MULTIBODY_DYNAMICS_DAMAGED=100 in the environment, a hundred times as many 
 differ from run to run.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -4,8 +4,6 @@
 """Commands with files whose numbers cannot be computed with, or that cannot be written: one line
 that names the file."""
 
-from __future__ import annotations
-
 import re
 import warnings
 

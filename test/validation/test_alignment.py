@@ -3,8 +3,6 @@
 
 """Samples at even times: sorted, merged, interpolated; everything dropped is reported."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """Without the optional package rosbags, everything but bags works, and bags say what to install."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

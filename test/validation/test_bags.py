@@ -3,8 +3,6 @@
 
 """Bags of every kind, intact and damaged, and tables: the same samples, or a helpful error."""
 
-from __future__ import annotations
-
 import shutil
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Complete comparisons with recordings of a robot whose torques are known, and their errors."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

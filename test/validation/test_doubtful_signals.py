@@ -3,8 +3,6 @@
 
 """Signals that are not what they are called are noticed, and true ones are left alone."""
 
-from __future__ import annotations
-
 import math
 import re
 

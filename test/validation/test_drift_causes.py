@@ -3,8 +3,6 @@
 
 """Changes are found at the stated rate of false alarms, and their cause is named."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """Sums of residual equations, and the noise that is learned from them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -3,8 +3,6 @@
 
 """Days of work: no alarm without a fault, and the right one with it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

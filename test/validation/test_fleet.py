@@ -3,8 +3,6 @@
 
 """Many recordings, compared one by one, in processes and on a cluster: equal results."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from distributed import LocalCluster
@@ -12,7 +10,7 @@ from distributed import LocalCluster
 from bag_files import messages_of, motion, write_bag
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.validation.fleet import together, validate_all
+from multibody_dynamics.validation.fleet import pooled_residuals, validate_all
 from multibody_dynamics.validation.settings import Settings
 from robots import CONFIG
 
@@ -43,16 +41,16 @@ def same(outcomes, others):
         for a, b in zip(one.residuals, other.residuals, strict=True):
             for name in ("count", "mean", "spread", "absolute", "squared", "largest", "when"):
                 assert np.array_equal(getattr(a, name), getattr(b, name))
-    for a, b in zip(together(outcomes)[1], together(others)[1], strict=True):
+    for a, b in zip(pooled_residuals(outcomes)[1], pooled_residuals(others)[1], strict=True):
         assert np.array_equal(a.squared, b.squared)
 
 
 def test_an_unreadable_recording_does_not_affect_the_others(paths, one_by_one):
     assert "absent" in one_by_one[0]
-    names, totals = together(one_by_one)
+    names, totals = pooled_residuals(one_by_one)
     assert names == MODEL.joint_names
     assert totals[0].count == sum(each.residuals[0].count for each in one_by_one[1:])
-    assert together(one_by_one[:1]) == ((), [])
+    assert pooled_residuals(one_by_one[:1]) == ((), [])
 
 
 def test_in_processes(paths, one_by_one):

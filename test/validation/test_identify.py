@@ -3,8 +3,6 @@
 
 """Parameters from the first part of a recording explain the rest of it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """JointState messages from their bytes: the numbers of a deserializer, or an error."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """Messages of MCAP files: those that rosbags finds, those without an index, or an error."""
 
-from __future__ import annotations
-
 import struct
 from importlib import import_module
 from itertools import count

@@ -3,8 +3,6 @@
 
 """Samples for an identification: all of them, without gaps inside a stretch, bounded in number."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """The pieces in which samples arrive do not change the smooth states."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """A stream of states gives the same results as the recording, for every common sample."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

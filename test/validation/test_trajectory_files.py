@@ -3,8 +3,6 @@
 
 """Times and keys of trajectories in files: nothing is lost, and nothing ignored."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Positions recorded modulo one turn become those of the motion, in one piece or in many."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

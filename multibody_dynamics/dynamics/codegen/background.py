@@ -8,8 +8,6 @@ Only one thread of Python code runs at a time, and a thread that computes gives 
 The interpreter waits for its threads before it exits; `pause` then ends the work.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 import traceback

@@ -3,8 +3,6 @@
 
 """Vector code of a program for many states, on all cores, without the interpreter's lock."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 from collections.abc import Callable, Sequence
@@ -40,12 +38,14 @@ class BatchKernel(NeverCopied):
         """
         self.lanes = lanes()
         key, names = f"{key}-{self.lanes}", [f"{FUNCTION}.batch", f"{FUNCTION}.columns"]
-        found = stored(key, names)
-        if found is None:
-            found = compile_module(key, batch_module(trace(), FUNCTION, self.lanes, shared), names)
+        addresses = stored(key, names)
+        if addresses is None:
+            addresses = compile_module(
+                key, batch_module(trace(), FUNCTION, self.lanes, shared), names
+            )
         pointers, number = [ctypes.c_void_p] * arrays, ctypes.c_int64
-        self._rows = ctypes.CFUNCTYPE(number, *pointers, number, number)(found[0])
-        self._columns = ctypes.CFUNCTYPE(number, *pointers, number, number, number)(found[1])
+        self._rows = ctypes.CFUNCTYPE(number, *pointers, number, number)(addresses[0])
+        self._columns = ctypes.CFUNCTYPE(number, *pointers, number, number, number)(addresses[1])
 
     def rows(self, arrays: Sequence[Array], count: int, threads: int | None = None) -> bool:
         """Evaluate `count` states, one in each row of the arrays (count, entries), which are

@@ -10,8 +10,6 @@ transposed back. In the second, each state is one column: one number of neighbou
 is one vector, and the function of the program works on the arrays themselves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from .llvm_text import function_text, module_text

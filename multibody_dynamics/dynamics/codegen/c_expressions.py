@@ -7,8 +7,6 @@ Every expression has a type (:mod:`.c_types`) and, where known, the set of value
 A comparison with the same result for all of them is decided during the translation.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import math
@@ -260,29 +258,29 @@ class Expressions:
             return Value(str(length), INT, values=frozenset({float(length)}))
         array = self.value(node.value)
         indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        found = [self.value(each) for each in indices]
+        entries = [self.value(each) for each in indices]
         if isinstance(array.type, TupleType):
-            (values,) = (found[0].values,)
-            if values is None or len(found) != 1:
+            (values,) = (entries[0].values,)
+            if values is None or len(entries) != 1:
                 raise self.fail(node, "the index of a tuple must be a constant")
             k = int(next(iter(values)))
             return Value(f"{array.text}.{fields_of(array.type)[k]}", array.type.items[k])
-        if not isinstance(array.type, ArrayType) or len(found) > len(array.type.shape):
+        if not isinstance(array.type, ArrayType) or len(entries) > len(array.type.shape):
             raise self.fail(node, "an array is indexed entry by entry")
-        if any(each.type not in (INT, BOOL) for each in found):
+        if any(each.type not in (INT, BOOL) for each in entries):
             raise self.fail(node, "an index is an integer")
         if array.type.is_number:
             return Value(array.text, array.type.kind)
-        if len(found) < len(array.type.shape):  # a row
+        if len(entries) < len(array.type.shape):  # a row
             if array.type.table:
                 raise self.fail(node, "a table is indexed entry by entry")
-            text = array.text + "".join(f"[{each.text}]" for each in found)
-            return Value(text, ArrayType(array.type.kind, array.type.shape[len(found) :]))
-        text = array.text + "".join(f"[{each.text}]" for each in found)
+            text = array.text + "".join(f"[{each.text}]" for each in entries)
+            return Value(text, ArrayType(array.type.kind, array.type.shape[len(entries) :]))
+        text = array.text + "".join(f"[{each.text}]" for each in entries)
         values, columns = None, array.type.columns
-        if len(found) == 2 and columns and found[1].values and len(found[1].values) == 1:
-            values = columns[int(next(iter(found[1].values)))]
-        elif len(found) == 1 and columns:
+        if len(entries) == 2 and columns and entries[1].values and len(entries[1].values) == 1:
+            values = columns[int(next(iter(entries[1].values)))]
+        elif len(entries) == 1 and columns:
             values = columns[0]
         return Value(text, array.type.kind, values=values)
 
@@ -406,14 +404,14 @@ class Expressions:
         """A call of another function in the subset, with those arguments that it needs in C."""
         with self.unread():
             types = tuple(_passed(self.value(each)).type for each in node.args)
-        found = self.unit.translate(function, types)
+        translated = self.unit.translate(function, types)
         for k, (argument, kind) in enumerate(zip(node.args, types, strict=True)):
-            is_read = k < len(found.constant) and found.constant[k]
-            if isinstance(kind, ArrayType | RecordType) and found.used[k] and not is_read:
+            is_read = k < len(translated.constant) and translated.constant[k]
+            if isinstance(kind, ArrayType | RecordType) and translated.used[k] and not is_read:
                 self.write(argument)
-        pairs = zip(node.args, found.used, strict=True)
+        pairs = zip(node.args, translated.used, strict=True)
         texts = [_passed(self.value(x)).text for x, used in pairs if used]
-        return Value(f"{found.name}({', '.join(texts)})", found.result)
+        return Value(f"{translated.name}({', '.join(texts)})", translated.result)
 
 
 # Operands

@@ -3,8 +3,6 @@
 
 """Records (:mod:`.core.record_fields`) in C: structures, their comments, defaults and checks."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Collection, Mapping
 from typing import Any

@@ -7,8 +7,6 @@ It allocates nothing, has no state, and needs only sine and cosine. Statements a
 the program, which is that of the recursion.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple

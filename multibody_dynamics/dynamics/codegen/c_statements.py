@@ -14,8 +14,6 @@
    a value depends on a variable that has been overwritten.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -93,15 +91,15 @@ class Inference:
         for target in statement.targets:
             if isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Tuple):
                 for one, value in zip(target.elts, statement.value.elts, strict=True):
-                    found = self._expressions.value(value)
-                    self._learn(one, found.type, found.values)
+                    value_type = self._expressions.value(value)
+                    self._learn(one, value_type.type, value_type.values)
                 continue
-            found = self._expressions.value(statement.value)
+            value_type = self._expressions.value(statement.value)
             if isinstance(target, ast.Tuple):
-                for one, kind in zip(target.elts, found.type.items, strict=True):
+                for one, kind in zip(target.elts, value_type.type.items, strict=True):
                     self._learn(one, kind, None)
             else:
-                self._learn(target, found.type, found.values)
+                self._learn(target, value_type.type, value_type.values)
 
     def _learn(self, target: ast.expr, kind: Any, values: frozenset[float] | None) -> None:
         if not isinstance(target, ast.Name):

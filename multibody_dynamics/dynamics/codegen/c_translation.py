@@ -14,8 +14,6 @@ the cases that do not occur in a table vanish, with everything that only they ne
 (:mod:`c_statements`).
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

@@ -7,8 +7,6 @@ Every array has a known shape. A table of constants carries the values that occu
 columns; comparisons with them may be decided during the translation.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

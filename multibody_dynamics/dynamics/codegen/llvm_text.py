@@ -11,8 +11,6 @@ First come all sines and cosines, several angles at a time, by the polynomials o
 angle is larger than `LARGEST_ANGLE`, or not finite, the mathematical library takes over.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator, Sequence
 

@@ -7,8 +7,6 @@ Numba brings llvmlite along. Only the code generator of LLVM runs. Its optimiser
 in straight-line code, and would take longer than everything else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from threading import Lock

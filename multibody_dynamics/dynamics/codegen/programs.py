@@ -3,8 +3,6 @@
 
 """A recorded computation: the nodes that its results need, in the order of the recursion."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

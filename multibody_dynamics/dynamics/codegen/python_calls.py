@@ -12,8 +12,6 @@ While there is no kernel, both functions call a Python function in its place. A 
 place, or taken away, between two calls: this stores one address.
 """
 
-from __future__ import annotations
-
 import ctypes
 import sys
 import sysconfig
@@ -209,15 +207,15 @@ def layout_is_known() -> bool:
     ):
         return False
     sample = np.arange(7.0)[2:]
-    found = {
+    offsets = {
         name: ctypes.c_int64.from_address(id(sample) + offset).value
         for name, offset in OFFSETS.items()
     }
-    if found["type"] != id(np.ndarray) or found["element"] != id(np.dtype(np.float64)):
+    if offsets["type"] != id(np.ndarray) or offsets["element"] != id(np.dtype(np.float64)):
         return False
-    if found["data"] != sample.ctypes.data or found["dimensions"] & 0xFFFFFFFF != 1:
+    if offsets["data"] != sample.ctypes.data or offsets["dimensions"] & 0xFFFFFFFF != 1:
         return False
-    shape = (ctypes.c_int64.from_address(found[name]).value for name in ("sizes", "strides"))
+    shape = (ctypes.c_int64.from_address(offsets[name]).value for name in ("sizes", "strides"))
     return tuple(shape) == (5, 8)
 
 

@@ -13,7 +13,7 @@ make_controller          the controller that the settings name, with gains desig
 retune                   changes the gains of a running controller between two updates
 LAWS                     the laws by name: the classes of their settings
 Cycle                    what a law should know about the control cycle in which it runs
-in_short                 the names of some laws of LAWS, as text
+law_list                 the names of some laws of LAWS, as text
 DEFAULT_LAW              the name of the law of ControllerSettings() and of the node
 
 Complete control cycles, as run by the nodes:
@@ -322,7 +322,7 @@ from .laws.controller_settings import (
     LAWS,
     ControllerSettings,
     Cycle,
-    in_short,
+    law_list,
     make_controller,
     retune,
 )
@@ -414,7 +414,7 @@ from .trajectories.time_scaling import (
 
 __all__ = [
     # control laws by name
-    "ControllerSettings", "make_controller", "retune", "LAWS", "DEFAULT_LAW", "Cycle", "in_short",
+    "ControllerSettings", "make_controller", "retune", "LAWS", "DEFAULT_LAW", "Cycle", "law_list",
     # complete control cycles, as run by the nodes
     "Arm", "Sample", "LINKS", "MOTORS", "BOTH", "CycleTimes", "Command", "ArmSettings",
     "FlatnessSettings", "DesignedLaws", "MeasuredArm",

@@ -95,7 +95,7 @@ when_compiling    context manager that reports once if the code inside must be c
 cache_directory     folder of the machine code, None if no folder is writable
 load_machine_code   a file of the cache of machine code, None if missing or damaged
 store_machine_code  writes a file of the cache of machine code
-kept_result         the result of a slow computation, kept on disk for the next process
+cached_result       the result of a slow computation, kept on disk for the next process
 """
 
 from . import product_rule, quantities, record_fields
@@ -153,10 +153,10 @@ from .inputs import (
     spread,
     writable,
 )
-from .kept_results import kept_result
 from .product_rule import leibniz, product
 from .quantities import SECOND
 from .record_fields import Field, Integers
+from .result_cache import cached_result
 from .series import Series, turning
 from .settings import check_setting, declared, setting
 from .yaml_files import parse_yaml, read_yaml, read_yaml_documents
@@ -182,7 +182,7 @@ __all__ = [
     "BackgroundProcess", "BackgroundThread", "worker_processes", "in_order",
     # compilation
     "compiled", "inlined", "compiled_exactly", "inlined_exactly", "copy_row", "IS_COMPILED",
-    "when_compiling", "cache_directory", "load_machine_code", "store_machine_code", "kept_result",
+    "when_compiling", "cache_directory", "load_machine_code", "store_machine_code", "cached_result",
 ]  # fmt: skip
 
 

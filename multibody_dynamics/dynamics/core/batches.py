@@ -3,8 +3,6 @@
 
 """Products and transposes of batches of matrices and vectors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Baumgarte's constraint stabilisation: constraint violations decay instead of drifting."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

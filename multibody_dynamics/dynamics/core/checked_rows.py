@@ -3,8 +3,6 @@
 
 """Rows of numbers that a caller passes every cycle, checked and copied by compiled code."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import isfinite
 from threading import Lock

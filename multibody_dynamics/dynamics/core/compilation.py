@@ -14,8 +14,6 @@ name, regardless of dates and line numbers. A damaged file counts as missing: a 
 cut may leave empty, cut or garbled ones, and damaged machine code would crash.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import os

@@ -3,8 +3,6 @@
 
 """The exceptions of the package, which share the base class DynamicsError."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

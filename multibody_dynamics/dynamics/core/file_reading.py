@@ -4,8 +4,6 @@
 """The door of everything that is read from a file: a one-line InputError that names the file, and
 numbers with which one can compute."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps

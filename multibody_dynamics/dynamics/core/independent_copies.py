@@ -9,8 +9,6 @@ described by its place in the array that owns the memory, which is copied once h
 of the same copy or pickle refer to it.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from copy import deepcopy
 from functools import partial

@@ -9,8 +9,6 @@ it. Here a function marked as `inlined` ends as intermediate code, and is optimi
 of the function that Python calls. This takes a third of the time of the first start.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from numba import _dynfunc

@@ -3,8 +3,6 @@
 
 """Arguments as finite float64 arrays, or an InputError that says what is wrong with them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, wraps
 from math import isfinite, prod

@@ -9,8 +9,6 @@ the stack of the solution of a linear system. Functions whose names would collid
 called through the module: ``product_rule.apply``, ``product_rule.solve``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from math import comb
 from typing import Any

@@ -7,8 +7,6 @@ Readers return SI units on the link side of the gear, which is what the package 
 Every function takes `where`, the file and keys leading to a value, and raises InputError naming it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from os import PathLike
 from typing import Any, NamedTuple

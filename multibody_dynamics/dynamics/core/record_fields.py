@@ -17,8 +17,6 @@ In C, the declaration becomes a structure with embedded arrays, in which arrays 
 numbers (:mod:`.codegen.c_records`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
 
@@ -62,19 +60,19 @@ class Declared(NamedTuple):
 
 def declared_fields(record: Any) -> list[Declared]:
     """The fields of a record, in their order."""
-    found = []
+    fields = []
     for name, hint in get_type_hints(record, include_extras=True).items():
         annotated = get_args(hint)
         kind, field = annotated if annotated and isinstance(annotated[-1], Field) else (hint, None)
         if field is None:
             raise InputError(f"{record.__name__}.{name} has no Field that says what it is")
         if hasattr(kind, "_fields"):
-            found.append(Declared(name, kind, False, field))
+            fields.append(Declared(name, kind, False, field))
         else:
             is_whole = kind is int or kind == Integers
             own = "unsigned long" if field.counts else "int" if is_whole else "double"
-            found.append(Declared(name, own, kind in (Array, Integers), field))
-    return found
+            fields.append(Declared(name, own, kind in (Array, Integers), field))
+    return fields
 
 
 def shape_of(field: Field, sizes: Mapping[str, int]) -> tuple[int, ...]:

@@ -7,8 +7,6 @@ Everything else that shows or checks a setting reads its declaration: parameters
 descriptors, options, and the tables of the documentation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import Field, field
 from typing import Any

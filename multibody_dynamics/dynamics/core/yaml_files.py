@@ -12,8 +12,6 @@ The files are YAML 1.1, as PyYAML reads them, except that
 - dates remain text.
 """
 
-from __future__ import annotations
-
 import re
 from os import PathLike
 from typing import Any

@@ -126,12 +126,13 @@ class Actuator(ABC):
 
     link_friction : of the link against its base, which its springs or its motor carry.
 
-    feedforward(joints, motors, laws, pieces, own, i, bending, given, bend, filtered, outputs)
+    feedforward(joints, motors, laws, pieces, own, i, variant, given, Qs, filtered, outputs)
         writes the motors of joint i along `given`, a LinkRows, to `outputs`, a MotorArrays: see
-        :func:`.flat_map.feedforward_cycle`. The variant is in `bend`, Q with two rates as far as it
-        deflects the springs, and in the factors `bending` on other torques and on their rates.
+        :func:`.flat_map.feedforward_cycle`. The variant is in `Qs`, the torque with two rates as
+        far as it deflects the springs, and in the factors `variant` on other torques and on their
+        rates.
     spring_torques(joints, laws, pieces, own, i, q, qd, theta, thetad, second,
-        torque, rate, felt, load, deflection) writes what links and motors feel: see
+        torque, rate, K, load, deflection) writes what links and motors feel: see
         :func:`.flat_map.springs_recursion`. A rigid joint changes nothing.
     virtual_spring(joints, laws, pieces, own, i, second, unloaded, force, force_rate,
         x, rate, slope, rest): see :mod:`.virtual_springs`.
@@ -318,11 +319,11 @@ class Actuator(ABC):
 
     def deflections(self, q: Any, theta: Any) -> list[Any]:
         """The deflection of each spring."""
-        found = []
+        deflections = []
         for row, offset in zip(self.directions, self.offsets, strict=True):
             terms = [side * x for side, x in zip(row, (q, *theta), strict=True) if side]
-            found.append(sum(terms[1:], terms[0]) + offset)
-        return found
+            deflections.append(sum(terms[1:], terms[0]) + offset)
+        return deflections
 
     def energy(self, q: Any, theta: Any, k: Any = 1.0) -> Any:
         """U in J; k is the second output."""
@@ -422,7 +423,9 @@ class Actuator(ABC):
         from . import flat_map  # which is made of all kinds
 
         chosen = second if self.second_output is not None else ()
-        given = np.array(np.broadcast_arrays(*self._carried(q, Q), *chosen), dtype=np.float64)
+        given = np.array(
+            np.broadcast_arrays(*self._with_link_friction(q, Q), *chosen), dtype=np.float64
+        )
         batch, m = given.shape[1:], len(self.motors)
         self._check_motion(given[:3], given[3:6], given[6:], deflection, beyond)
         rows = given.reshape(len(given), -1)
@@ -451,7 +454,7 @@ class Actuator(ABC):
         found = np.concatenate((result[:3], [load, bent], result[3:])).reshape(6, *batch, m)
         return tuple(MotorRows(*found[..., j]) for j in range(m))
 
-    def _carried(self, q: Rows, Q: Rows) -> tuple[Array, ...]:
+    def _with_link_friction(self, q: Rows, Q: Rows) -> tuple[Array, ...]:
         """q, q', q'' and Q, Q', Q'' with the friction of the link."""
         if self.link_friction.is_zero:
             return *q[:3], *Q

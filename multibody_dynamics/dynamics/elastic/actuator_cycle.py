@@ -7,8 +7,6 @@ Both run :mod:`flat_map` in place, one state at a time, and never interrupt the 
 report springs beyond their travel and infeasible second outputs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple
@@ -118,7 +116,7 @@ class MotorFeedforward(IndependentCopies):
     result : (4, m), whose rows are `command`.
     carried : (3, n) Q, Q', Q'' that springs and rigid joints carry: `torque` and the friction of
         the links, along `state`; the array `torque` itself if there is no such friction.
-    bent : (m,) deflection of the spring in front of each motor.
+    spring_deflection : (m,) deflection of the spring in front of each motor.
     load : (m,) torque of that spring or rigid joint: tau_m minus inertial torque and friction.
     flags : (m,) integers, sums of BEYOND_TRAVEL and SECOND_OUTPUT_CLIPPED; see `problems`.
 
@@ -149,7 +147,7 @@ class MotorFeedforward(IndependentCopies):
         self.settle()
         self.result = np.zeros((4, m))
         self.command = MotorCommand(*self.result)
-        self.bent = np.zeros(m)
+        self.spring_deflection = np.zeros(m)
         self.load = np.zeros(m)
         self.flags = np.zeros(m, dtype=np.int64)
         joints, motors, laws, pieces = actuator_rows(actuators)
@@ -166,7 +164,7 @@ class MotorFeedforward(IndependentCopies):
             self.carried,
             self.stiffness,
             self.states,
-            self.bent,
+            self.spring_deflection,
             self.load,
             self.result,
             self.flags,

@@ -55,8 +55,6 @@ and the joint the harmonics of the error of its gear, with a phase that belongs 
     kinematic_error: [{order: 2, of: motor, amplitude: X, phase: {value: 0.3, unit: rad}}, ...]
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike

@@ -21,8 +21,6 @@
 ``MOTOR`` row: the FRICTION row of one motor, its INERTIA and TORQUE_LIMIT
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -37,11 +35,11 @@ from .friction_law import (
     LOAD_FRICTION,
     STRIBECK,
     VISCOUS,
-    bent_bristles,
     bristle_direction,
     directed_friction_motion,
     friction_row,
     friction_torque,
+    moved_bristles,
     sliding_direction,
     smooth_friction,
 )
@@ -87,7 +85,7 @@ class MotorArrays(NamedTuple):
     """Outputs of the feedforward: deflection (m,) of the spring in front of each motor, also read
     as the initial guess; load (m,); theta, theta', theta'' and tau_m (4, m); flags (m,)."""
 
-    bent: Array
+    deflection: Array
     load: Array
     result: Array
     flags: NDArray[np.int64]
@@ -116,7 +114,7 @@ def link_friction(joints, i, velocity, torque):
 
 
 @inlined
-def carry(joints, i, state, torque, carried, filtered):
+def add_link_friction(joints, i, state, torque, carried, filtered):
     """Write Q, Q', Q'' that the springs of joint i carry along `state` (4 or more, n) to `carried`
     (3, n): those of the rigid links, `torque`, and the friction of its link, whose bristles are
     among the states `filtered`."""
@@ -147,7 +145,7 @@ def advance_bristles(joints, state, filtered, dt):
         if joints[i, BRISTLE_STATE] != 0.0:
             k = int(joints[i, BRISTLE_STATE])
             way = dt * (state[1, i] + 0.5 * dt * (state[2, i] + dt * state[3, i] / 3.0))
-            filtered[k] = bent_bristles(filtered[k], way, joints[i, PRESLIDING])
+            filtered[k] = moved_bristles(filtered[k], way, joints[i, PRESLIDING])
 
 
 compiled_advance_bristles = compiled(advance_bristles)
@@ -171,7 +169,7 @@ def drive(motors, j, motion, load, outputs):
 def drive_spring(motors, laws, j, k, motion, phi, load, outputs):
     """`drive` for motor j with the spring k in front of it, deflected by phi."""
     drive(motors, j, motion, load, outputs)
-    outputs.bent[j] = phi
+    outputs.deflection[j] = phi
     if not laws[k, LOWER] <= phi <= laws[k, UPPER]:
         outputs.flags[j] = BEYOND_TRAVEL
 

@@ -454,12 +454,14 @@ class Actuators(IndependentCopies):
                 rows = [np.broadcast_to(k[..., j, second], batch) for j in range(2)]
             theta_i, thetad_i = ([row[..., j] for j in motors] for row in rotors)
             with self.named(i):
-                found = actuator.spring_rows(
+                rows_of_joint = actuator.spring_rows(
                     links[0][..., i], links[1][..., i], theta_i, thetad_i, rows, beyond
                 )
-            for row, value in zip(result[:3], found[:3], strict=True):
+            for row, value in zip(result[:3], rows_of_joint[:3], strict=True):
                 row[..., i] = value
-            for j, load, deflection in zip(motors, found.loads, found.deflections, strict=True):
+            for j, load, deflection in zip(
+                motors, rows_of_joint.loads, rows_of_joint.deflections, strict=True
+            ):
                 result.load[..., j], result.deflection[..., j] = load, deflection
         return result
 
@@ -500,10 +502,10 @@ class Actuators(IndependentCopies):
                 continue
             own = k[..., 0, second] if k is not None and self.needs_stiffness[i] else None
             rows = [np.broadcast_to(theta[..., j], batch) for j in motors]
-            bent = None if deflection is None else deflection[..., i]
+            phi = None if deflection is None else deflection[..., i]
             with self.named(i):
                 Q = np.broadcast_to(torque[..., i], batch)
-                result[..., i] = actuator.link_position(rows, Q, own, bent, beyond)
+                result[..., i] = actuator.link_position(rows, Q, own, phi, beyond)
         return result
 
     def settled_deflection(self, torque: Any, *, beyond: Beyond = "raise") -> Array:

@@ -7,8 +7,6 @@ Q = s(phi) + d phi' makes phi' = (Q - s(phi)) / d a state of the feedforward, wh
 along the motion; see :meth:`.Actuator.deflection_after`.
 """
 
-from __future__ import annotations
-
 from math import expm1, isnan
 
 from ..core import compiled, inlined

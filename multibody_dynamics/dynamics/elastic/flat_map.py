@@ -11,10 +11,8 @@ continues along its tangents beyond its travel (where an infeasible pretension t
 infeasible stiffness is clipped to the nearest feasible value, and flags report both.
 """
 
-from __future__ import annotations
-
 from ..core import compiled, inlined
-from .actuator_tables import LinkRows, MotorArrays, carry
+from .actuator_tables import LinkRows, MotorArrays, add_link_friction
 from .kinds import KINDS, by_kind
 
 _feedforward_of_joint = by_kind("feedforward")
@@ -26,51 +24,51 @@ _springs_of_joint = by_kind("spring_torques")
 
 
 @inlined
-def _bend(joints, i, bending, state, torque, carried, filtered):
+def _spring_torque(joints, i, variant, state, torque, carried, filtered):
     """The torque that deflects the springs of joint i, with its rates; writes all of `carried`."""
-    carry(joints, i, state, torque, carried, filtered)
-    moves = bending[1]
-    return bending[0] * carried[0, i], moves * carried[1, i], moves * carried[2, i]
+    add_link_friction(joints, i, state, torque, carried, filtered)
+    moves = variant[1]
+    return variant[0] * carried[0, i], moves * carried[1, i], moves * carried[2, i]
 
 
 # A call unpacks an array in 0.07 us; a tuple of arrays takes several times as long
 def feedforward_cycle(
-    joints, motors, laws, pieces, own, bending, state, torque, carried, second, filtered,
-    bent, load, result, flags,
+    joints, motors, laws, pieces, own, variant, state, torque, carried, second, filtered,
+    deflection, load, result, flags,
 ):  # fmt: skip
-    """Write the motors that move all joints along a motion to `bent` (m,), `load` (m,), `result`
-    (4, m) and `flags` (m,), as a MotorArrays names them.
+    """Write the motors that move all joints along a motion to `deflection` (m,), `load` (m,),
+    `result` (4, m) and `flags` (m,), as a MotorArrays names them.
 
-    bending: (2,) as in `VARIANTS`. state (3 or more, n), torque (3, n), second outputs (3, v).
+    variant: (2,) as in `VARIANTS`. state (3 or more, n), torque (3, n), second outputs (3, v).
     carried: (3, n), to which Q, Q', Q'' with the friction of links are written, for which state
     must have four rows; may be `torque` itself without such friction.
     filtered: (n,) deflections of damped springs; NaN settles first.
     """
-    given, outputs = LinkRows(state, carried, second), MotorArrays(bent, load, result, flags)
+    given, outputs = LinkRows(state, carried, second), MotorArrays(deflection, load, result, flags)
     for i in range(joints.shape[0]):
-        bend = _bend(joints, i, bending, state, torque, carried, filtered)
+        Qs = _spring_torque(joints, i, variant, state, torque, carried, filtered)
         _feedforward_of_joint(
-            joints, motors, laws, pieces, own, i, bending, given, bend, filtered, outputs
+            joints, motors, laws, pieces, own, i, variant, given, Qs, filtered, outputs
         )
 
 
 def single_feedforward_cycle(
-    joints, motors, laws, pieces, own, bending, state, torque, carried, second, filtered,
-    bent, load, result, flags,
+    joints, motors, laws, pieces, own, variant, state, torque, carried, second, filtered,
+    deflection, load, result, flags,
 ):  # fmt: skip
     """`feedforward_cycle` for a robot without second outputs; compiled in half the time."""
-    given, outputs = LinkRows(state, carried, second), MotorArrays(bent, load, result, flags)
+    given, outputs = LinkRows(state, carried, second), MotorArrays(deflection, load, result, flags)
     for i in range(joints.shape[0]):
-        bend = _bend(joints, i, bending, state, torque, carried, filtered)
+        Qs = _spring_torque(joints, i, variant, state, torque, carried, filtered)
         _feedforward_without_second(
-            joints, motors, laws, pieces, own, i, bending, given, bend, filtered, outputs
+            joints, motors, laws, pieces, own, i, variant, given, Qs, filtered, outputs
         )
 
 
 # The plant passes the rows of its packed state one by one; a tuple of arrays costs time
 @inlined
 def springs_recursion(
-    joints, laws, pieces, own, q, qd, theta, thetad, second, torque, rate, felt, load, deflection
+    joints, laws, pieces, own, q, qd, theta, thetad, second, torque, rate, K, load, deflection
 ):
     """Write Q, Q' and stiffness of the joints (n,), load and deflection of the motors (m,) for
     links at q, q' (n,) and motors at theta, theta' (m,).
@@ -81,7 +79,7 @@ def springs_recursion(
     for i in range(joints.shape[0]):
         _springs_of_joint(
             joints, laws, pieces, own, i, q, qd, theta, thetad, second,
-            torque, rate, felt, load, deflection,
+            torque, rate, K, load, deflection,
         )  # fmt: skip
 
 

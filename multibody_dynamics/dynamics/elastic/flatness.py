@@ -12,8 +12,6 @@ of all motors algebraically (see :mod:`.kinds`; a damped spring adds a first-ord
 The inverse, from a measured state to q .. q''', requires the forward dynamics: see `chain_state`.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,8 +88,8 @@ def motor_motion(
             found = actuator.motor_rows(rows(state, i), rows(torque, i), chosen, phi, beyond)
         for motor, values in zip(motors, found, strict=True):
             result[..., motor] = values
-    position, velocity, acceleration, _, bent, effort = result
-    return MotorMotion(position, velocity, acceleration, effort, bent)
+    position, velocity, acceleration, _, deflected, effort = result
+    return MotorMotion(position, velocity, acceleration, effort, deflected)
 
 
 def _link_rows(actuators: Actuators, state: Any, torque: Any) -> tuple[Array, Array]:

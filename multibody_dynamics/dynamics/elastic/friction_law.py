@@ -28,8 +28,6 @@ of gears: P. Hamon et al., Dynamic identification of robot with a dry friction m
 load and velocity, IROS 2010.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -192,7 +190,7 @@ def friction_row(rows, k, first):
 
 
 @inlined
-def bent_bristles(y, way, presliding):
+def moved_bristles(y, way, presliding):
     """y after a way in one direction."""
     side = 1.0 if way >= 0.0 else -1.0
     return side + (y - side) * np.exp(-abs(way) / presliding)

@@ -17,8 +17,6 @@ disturbance until the first large reversal. See F. Al-Bender, V. Lampaert, J. Sw
 generalized Maxwell-slip model, IEEE Trans. Automatic Control 50 (2005).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from math import isnan
 

@@ -11,8 +11,6 @@ turns with the link would pull at it directly, is neglected (a order, 0.1 % for 
 turn).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -71,7 +69,7 @@ def gear_error(joints, i, first, count, of_link, x):
 
 
 @inlined
-def before_gear(joints, i, first, count, link, motion):
+def gear_input(joints, i, first, count, link, motion):
     """theta, theta', theta'' at which the spring feels `motion` with the link at `link`, and
     dtheta_s/dtheta."""
     e, e1, e2 = gear_error(joints, i, first, count, 1.0, link[0])
@@ -89,7 +87,7 @@ def before_gear(joints, i, first, count, link, motion):
 
 
 @inlined
-def behind_gear(joints, i, first, count, q, qd, theta, thetad):
+def gear_output(joints, i, first, count, q, qd, theta, thetad):
     """theta_s, theta_s' and dtheta_s/dtheta."""
     of_link, link1, _ = gear_error(joints, i, first, count, 1.0, q)
     e, e1, _ = gear_error(joints, i, first, count, 0.0, theta)

@@ -11,8 +11,6 @@ feedback to K and D. This module computes no dynamics: the caller provides the m
 gravity stiffness.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

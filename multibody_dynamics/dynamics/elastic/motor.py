@@ -3,8 +3,6 @@
 
 """Motors of joints, on the link side of their gears; see :mod:`.kinds` for their equation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, fields
 from typing import Any
 

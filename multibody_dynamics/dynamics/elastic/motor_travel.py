@@ -3,8 +3,6 @@
 
 """Where motors can be: the range of their links, and the travel of the springs between them."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np
@@ -17,7 +15,7 @@ from .actuators import Actuators
 def motor_range(actuators: Actuators, lower: Array, upper: Array, torque: Array) -> Array:
     """(m, 2) smallest and largest motor positions with links from `lower` to `upper` (n,) and joint
     torques of at most `torque` (n,), within the travel of the springs; infinite without limits."""
-    found = np.tile([-np.inf, np.inf], (len(actuators.motors), 1))
+    ranges = np.tile([-np.inf, np.inf], (len(actuators.motors), 1))
     for i, actuator, motors, _ in actuators.each():
         loads = _loads(actuator, float(torque[i]))
         ends = np.array([lower[i], upper[i]])
@@ -30,13 +28,13 @@ def motor_range(actuators: Actuators, lower: Array, upper: Array, torque: Array)
         rows = np.array(list(product(finite, loads, seconds)))
         zero = np.zeros(len(rows))
         q, Q, second = ([rows[:, k], zero, zero] for k in range(3))
-        bent = actuator.settled_deflection(Q, beyond="continue") if actuator.damping else None
-        motions = actuator.motor_rows(q, Q, second, bent, "continue")
+        settled = actuator.settled_deflection(Q, beyond="continue") if actuator.damping else None
+        motions = actuator.motor_rows(q, Q, second, settled, "continue")
         for j, motion, share in zip(motors, motions, actuator.torque_shares, strict=True):
             position = motion.position
             if share == 0.0 or np.isfinite(ends).all():
-                found[j] = position.min(), position.max()
-    return found
+                ranges[j] = position.min(), position.max()
+    return ranges
 
 
 def _loads(actuator: Actuator, torque: float) -> tuple[float, float]:

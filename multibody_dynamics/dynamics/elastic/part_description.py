@@ -3,8 +3,6 @@
 
 """Motors and springs from their YAML description; see :mod:`actuator_description`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

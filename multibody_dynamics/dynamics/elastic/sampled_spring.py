@@ -12,8 +12,6 @@ so they are short only where the curvature of the law is large.
 P. Davis, Interpolation and Approximation, Dover 1975, sections 2.2 (Hermite) and 3.1 (remainder).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import NamedTuple
 

@@ -17,8 +17,6 @@ with phi = theta - q, phi_a = theta_a - q, phi_b = q - theta_b, g = phi + h phi^
 G. The damper D is not part of this module. Where k is an input that no motor sets, it was recorded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -21,8 +21,6 @@ object in `SpringTables.own`. The same functions then run in plain Python and ca
 where `own` is None, the compiler drops those branches.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from math import isfinite
 from typing import Any, NamedTuple

@@ -14,8 +14,6 @@ damping ratio d and the inertia I of base and arm in a direction, K = (2 pi f)^2
 2 d sqrt(K I).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 

@@ -132,7 +132,7 @@ from .drives.identified_robot import (
 from .drives.measured_run import CarriedPayload, MeasuredRun
 from .drives.prior_parameters import IdentificationSettings
 from .drives.robot_identification import RobotIdentification, identify_robot
-from .excitation.exciting_optimization import Excitation, optimal_excitation
+from .excitation.excitation_optimization import Excitation, optimal_excitation
 from .excitation.fourier_form import FourierForm
 from .excitation.information_criterion import InformationCriterion, TorqueColumns
 from .excitation.link_capsules import Capsules, capsules_with_pairs, link_skeleton

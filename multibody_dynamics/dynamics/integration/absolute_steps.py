@@ -7,8 +7,6 @@ The increment of one stage is Psi (n, 12): for each body, the increment of the p
 algebra (6), then the increment of the velocity (6).
 """
 
-from __future__ import annotations
-
 from math import isfinite
 from typing import NamedTuple
 

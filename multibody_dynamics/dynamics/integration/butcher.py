@@ -10,8 +10,6 @@ step (dense output). See Hairer, Norsett and Wanner, Solving Ordinary Differenti
 sections II.1, II.5 and II.6.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

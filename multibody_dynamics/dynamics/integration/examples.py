@@ -8,8 +8,6 @@ steps of 1 ms, by a Runge-Kutta method that it does not name. `group` is the Lie
 bodies, "SE3" or "SO3xR3", or a mapping by body name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -14,8 +14,6 @@ inertial axes instead, as [MT13] (43), (50), (61) do: this affects the drift of 
 integration, but not the motion.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -30,8 +30,6 @@ Compiled code takes flat rows of numbers:
 ``SPRING`` row: end points in the bodies (3 each), stiffness, damping, rest length.
 """
 
-from __future__ import annotations
-
 from math import atan2
 from typing import Any, NamedTuple
 

@@ -9,8 +9,6 @@ Every stage of the method, [MT13] (37), solves the index-1 system (3) once. Posi
 constraints unless stabilisation or projection is chosen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -74,24 +72,24 @@ class Integration:
     @cached_property
     def _observed(self) -> Observations:
         system, k = self.system, len(self.time)
-        found = Observations(
+        observations = Observations(
             np.zeros((k, len(system.joints))),
             np.zeros((k, len(system.joints), 6)),
             np.zeros((k, system.n, 6)),
         )
         states, scratch = State(flat_poses(self.pose), self.velocity), _scratch(system)
         if self.applied is None:
-            observe_cycle(_equations(system, self.baumgarte), states, scratch, found)
-            return found
+            observe_cycle(_equations(system, self.baumgarte), states, scratch, observations)
+            return observations
         for i, applied in enumerate(self.applied):
             at = slice(i, i + 1)
             observe_cycle(
                 _equations(system, self.baumgarte, applied),
                 State(*(row[at] for row in states)),
                 scratch,
-                Observations(*(row[at] for row in found)),
+                Observations(*(row[at] for row in observations)),
             )
-        return found
+        return observations
 
     @property
     def constraint(self) -> Array:

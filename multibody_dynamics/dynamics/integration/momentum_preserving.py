@@ -9,8 +9,6 @@ Runge-Kutta method leaves Pi^s unchanged if W^s = 0. The pose follows on SE(3), 
     C' = V^s^ C,   V^s = Ad_C M^b^-1 Ad_C^T Pi^s,   C_1 = exp(X) C_0,   X' = dexp_X^-1 V^s.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from typing import Any

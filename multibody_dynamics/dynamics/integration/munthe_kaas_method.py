@@ -12,8 +12,6 @@ is the Runge-Kutta method itself. This module is plain Python, for any F; for th
 :class:`.AbsoluteSystem`, :func:`.integrate` runs compiled code.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass

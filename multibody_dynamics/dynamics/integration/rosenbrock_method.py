@@ -8,8 +8,6 @@ evaluations of F, one Jacobian and one factorisation, and does not iterate. In t
 stiffness it multiplies the error by 1/3.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from typing import Any

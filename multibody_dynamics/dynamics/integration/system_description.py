@@ -37,8 +37,6 @@ A weld, a prismatic joint and screws also take an optional `point`, at which the
 if the free motions do not define one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path

@@ -3,8 +3,6 @@
 
 """Time integration in joint coordinates: kinematic trees, and any q'' = f(t, q, q')."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple

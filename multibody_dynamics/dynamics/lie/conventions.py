@@ -3,8 +3,6 @@
 
 """The order of components, the names of the representations, and the table of symbols."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np

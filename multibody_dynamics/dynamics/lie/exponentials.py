@@ -19,8 +19,6 @@ A vector is (x, y, z), a screw (omega, v), and a rotation nine entries, row by r
 [MT13] Mueller and Terze 2013. Its (9) prints (1 - cos x) / x where (1 - cos x) / x^2 is correct.
 """
 
-from __future__ import annotations
-
 from math import factorial
 
 import numpy as np

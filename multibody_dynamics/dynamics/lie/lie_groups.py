@@ -8,8 +8,6 @@ its Lie algebra is one flat vector x. A group provides what a Munthe-Kaas integr
 exp and dexp^-1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

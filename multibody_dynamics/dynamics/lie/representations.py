@@ -15,8 +15,6 @@ Twist and wrench of one representation are dual: their product is the power. Der
 componentwise in each representation. Every conversion goes through the hybrid representation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple

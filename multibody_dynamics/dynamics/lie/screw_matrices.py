@@ -7,8 +7,6 @@ The kernels of the functions of the same names in :mod:`.so3` and :mod:`.se3`. T
 be objects: complex or mpmath numbers, expressions.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -13,8 +13,6 @@ The ``load_``, ``store_`` and ``accumulate_`` functions read and write the flat 
 :mod:`.records`, at row i from column k.
 """
 
-from __future__ import annotations
-
 from ..core import inlined
 
 # 3-vectors

@@ -16,8 +16,6 @@ exp is accurate relative to v.
 [MT13] Mueller and Terze 2013, [M21] Mueller 2021.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

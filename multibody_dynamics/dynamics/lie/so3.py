@@ -15,8 +15,6 @@ coefficients are those of :mod:`.exponentials`, accurate to rounding at any angl
 [MT13] Mueller and Terze 2013.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

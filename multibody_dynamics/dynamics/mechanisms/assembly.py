@@ -10,8 +10,6 @@ Each step is the smallest one in the kinetic metric,
 which depends neither on units nor on the form of the constraint equations, [K12] (67).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -10,8 +10,6 @@ with M_vu = M_uv^T in (72)-(78), where the paper prints M_uv twice. A^T lambda a
 of the constraint forces. Rows of A that depend on other rows have zero multipliers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 

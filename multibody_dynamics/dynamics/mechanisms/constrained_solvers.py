@@ -3,8 +3,6 @@
 
 """Inverse and forward dynamics of mechanisms with loops for the control cycle."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any

@@ -22,8 +22,6 @@ N^T N' = 0: with Z = S (S^T S)^-1,
 A', A'', ... are the time derivatives of A along the motion. A is the derivative of f where f = 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import comb
 from typing import Any, NamedTuple

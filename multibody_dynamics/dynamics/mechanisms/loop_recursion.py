@@ -25,8 +25,6 @@ and their time derivatives, again with one factorisation. If the loops have more
 of freedom, the torques of least norm satisfy also A v = 0 with v_a = tau_a, [K12] (62)-(64).
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import NamedTuple
 

@@ -15,8 +15,6 @@ point: weld, revolute, prismatic, cylindrical, planar, universal and spherical j
 that slides.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

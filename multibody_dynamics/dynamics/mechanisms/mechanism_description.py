@@ -21,8 +21,6 @@ the first frame, and a point that is not given is its origin. The types, and the
     screws                              screws: [[w1, w2, w3, v1, v2, v3], ...], the free motions
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from os import PathLike
 from typing import Any

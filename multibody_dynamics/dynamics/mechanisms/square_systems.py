@@ -3,8 +3,6 @@
 
 """LU factorisation of small square matrices in compiled code, with scaled partial pivoting."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from ..core import inlined

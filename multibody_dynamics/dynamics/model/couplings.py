@@ -11,8 +11,6 @@ that carries it. All laws of the tree then hold for the coordinates q, Q = G^T Q
 M_tree G, and so on, since the recursions add up what joints with one coordinate contribute.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 
 """A serial robot from its Denavit-Hartenberg (DH) parameters, standard or modified."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 

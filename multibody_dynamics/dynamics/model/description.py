@@ -3,8 +3,6 @@
 
 """Tables of a robot, for comparison with its data sheet."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

@@ -8,8 +8,6 @@ the frame. This module composes and decomposes it, moves it to another frame, an
 physically possible.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -9,8 +9,6 @@ freedom is a chain of k joints with one degree of freedom each, in the order of 
 massless bodies in between: exp(Y_1 q_1) ... exp(Y_k q_k), [M21] section II.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -714,7 +714,7 @@ def model_from_screws(
         raise ModelError(f"robot '{name}' has no moving joint")
     joints = _default_names("joint", joint_names, len(parents))
     bodies = _default_names("body", body_names, len(parents))
-    single = _singly(parents, screws, poses, inertias, joints, bodies)
+    single = _split_joints(parents, screws, poses, inertias, joints, bodies)
     n = len(single.parents)
     with refused_as(ModelError):
         frames = {key: _as_frame(key, frame) for key, frame in as_mapping("frames", frames).items()}
@@ -746,7 +746,7 @@ def model_from_screws(
         return model.with_reflected_inertia(reflected_inertia)
 
 
-class _Singly(NamedTuple):
+class _SingleDofJoints(NamedTuple):
     """Joints with one degree of freedom each; `last` is the last joint of each original one."""
 
     parents: list[int]
@@ -758,14 +758,14 @@ class _Singly(NamedTuple):
     last: list[int]
 
 
-def _singly(
+def _split_joints(
     parents: Sequence[int],
     screws: Any,
     poses: Any,
     inertias: Any,
     joints: Sequence[str | Sequence[str]],
     bodies: Sequence[str],
-) -> _Singly:
+) -> _SingleDofJoints:
     """The joints of `model_from_screws` with every stack of screws split up."""
     n = len(parents)
     if len(screws) != n:
@@ -781,7 +781,7 @@ def _singly(
             if not isinstance(joint, str):
                 check_sequence(f"joint_names[{i}]", joint, "names")
 
-    single = _Singly([], [], [], [], [], [], [])
+    single = _SingleDofJoints([], [], [], [], [], [], [])
     for i, (joint, stack) in enumerate(zip(joints, stacks, strict=True)):
         k = len(stack)
         names = [joint] if isinstance(joint, str) else list(joint)

@@ -30,8 +30,6 @@ Twists and wrenches are in the representation of the recursion. Only the spatial
 joint screws; the others document what they store in these columns.
 """
 
-from __future__ import annotations
-
 PLACEMENT = 0
 ANGULAR = 12
 LINEAR = 13

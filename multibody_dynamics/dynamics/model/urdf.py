@@ -17,8 +17,6 @@ not concern the dynamics, and expands entities; therefore it receives only eleme
 has checked.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import re
@@ -287,7 +285,7 @@ def _sift(node: ElementTree.Element, where: str, ignored: _Ignored) -> ElementTr
     tag = node.tag
     kept = ElementTree.Element(tag)
     if tag == "robot":
-        ignored.grounded = _grounded(node)
+        ignored.grounded = _fixed_to_base(node)
     if "name" in ATTRIBUTES[tag]:
         where = f"{tag} '{node.get('name', '')}'"
         if not node.get("name"):
@@ -320,7 +318,7 @@ def _sift(node: ElementTree.Element, where: str, ignored: _Ignored) -> ElementTr
     return kept
 
 
-def _grounded(robot: ElementTree.Element) -> set[str]:
+def _fixed_to_base(robot: ElementTree.Element) -> set[str]:
     """The links that are fixed to the base; their inertia has no effect."""
     ends: dict[str, tuple[str, bool]] = {}
     for joint in robot.iter("joint"):
@@ -561,7 +559,7 @@ def _build(
     model = model.with_couplings(_mimics(robot, model, ignored))
     model = _on_fixed_base(model, bases, names, part, ignored)
     model = _part(model, part, ignored)
-    return _weighed(model, ignored)
+    return _with_note_on_mass(model, ignored)
 
 
 def _mimics(robot: URDF, model: MultibodyModel, ignored: _Ignored) -> dict[str, Coupling]:
@@ -640,7 +638,7 @@ def _part(model: MultibodyModel, part: RobotPart, ignored: _Ignored) -> Multibod
     return model if part.root is None else model.with_base(part.root)
 
 
-def _weighed(model: MultibodyModel, ignored: _Ignored) -> MultibodyModel:
+def _with_note_on_mass(model: MultibodyModel, ignored: _Ignored) -> MultibodyModel:
     """The model with a note of the joints that move no mass; a warning if no joint does."""
     carried = (np.abs(model.link_inertias).max(axis=(1, 2)) > 0.0)[:, None] & model.moved_by
     idle = [name for name, moves in zip(model.joint_names, carried.any(axis=0), strict=True)

@@ -19,8 +19,6 @@ whose q'''' asks elastic joints for torques beyond their limits.
 The tables are those that the generated C controller (``multibody_dynamics generate --law``) uses.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import inf
 from typing import Any

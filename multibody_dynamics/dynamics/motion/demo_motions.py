@@ -7,8 +7,6 @@ All motions begin and end at rest. Without explicit numbers a motion is derived 
 the joints, also of their efforts, which works for any robot that can hold itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

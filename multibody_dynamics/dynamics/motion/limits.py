@@ -6,8 +6,6 @@
 Revolute joints: rad, N m, N m/s. Prismatic joints: m, N, N/s.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite

@@ -8,8 +8,6 @@ Bernstein form. The functions run over a record, :class:`Segments`: compiled in 
 for generated controllers.
 """
 
-from __future__ import annotations
-
 from enum import IntEnum
 from typing import Annotated, NamedTuple
 

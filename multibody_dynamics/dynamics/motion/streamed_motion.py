@@ -3,8 +3,6 @@
 
 """A reference that follows a stream of targets (:mod:`.streams`) while they arrive."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple

@@ -29,8 +29,6 @@ their times. It is what a stream needs of its interval T: points that reach T ah
 functions run over records, compiled by Numba and printed as C, in the style of :mod:`.segments`.
 """
 
-from __future__ import annotations
-
 from math import ceil, isnan, sqrt
 from typing import Annotated, NamedTuple
 
@@ -242,7 +240,7 @@ def _secant(s, k, j):
 
 
 @inlined_exactly
-def cautious_slope(before, last):
+def limited_slope(before, last):
     """The velocity after the last point, from the two mean velocities before: the smallest of the
     last one, twice the one before, and their linear continuation; zero if signs differ."""
     ahead = 2.0 * last - before
@@ -269,7 +267,7 @@ def end_message(s, p):
                 step = s.times[_point(s, k + 1)] - s.times[row]
                 slope = monotone_slope(_secant(s, k, j), _secant(s, k + 1, j), h, step)
             elif s.continues[0] and k > 1:
-                slope = cautious_slope(_secant(s, k - 1, j), _secant(s, k, j))
+                slope = limited_slope(_secant(s, k - 1, j), _secant(s, k, j))
             s.slopes[row, j] = min(max(slope, -p.velocity[j]), p.velocity[j])
 
 
@@ -327,7 +325,7 @@ def _target(times, targets, slopes, first, used, time, goes_on, j):
 
 
 @inlined_exactly
-def pursuing_speed(distance, velocity, acceleration, b):
+def approach_speed(distance, velocity, acceleration, b):
     """w(d), see the module."""
     d = abs(distance)
     near = acceleration * b * b
@@ -364,7 +362,7 @@ def _tick(k, s, p, step):
         target = _target(times, targets, slopes, first, used, ahead, goes_on, j)
         distance = min(max(target, p.lower[j]), p.upper[j]) - u
         change = EXACT * step * p.acceleration[j]
-        wanted = pursuing_speed(distance, p.velocity[j], braking, b)
+        wanted = approach_speed(distance, p.velocity[j], braking, b)
         if abs(distance) <= 0.1 * change * step:  # arrive within this tick
             wanted = 0.0 if abs(distance) <= REST else distance / step
         after = min(max(wanted, before - change), before + change)
@@ -438,7 +436,7 @@ def follow_stream(k, s, p, time, state):
 
 
 @inlined_exactly
-def stream_rests(s):
+def is_stream_at_rest(s):
     """Whether the motion is at rest on its last target, and no message is expected."""
     return s.still[0] > TICKS
 

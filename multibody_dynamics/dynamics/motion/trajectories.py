@@ -30,8 +30,6 @@ since 1970), or the rounding of t becomes visible in q''''. Positions are in rad
 prismatic joints.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Sequence

@@ -9,8 +9,6 @@ close to: of a motor, its link; of a trajectory, the present motion. A joint tha
 half a turn between two samples is followed exactly.
 """
 
-from __future__ import annotations
-
 from math import floor, isfinite, pi
 
 import numpy as np

@@ -23,8 +23,6 @@ With :class:`.DriveEffects`, their bristles and slip elements depend on the disp
 beginning of the inner step, so that RK4 keeps its order while nothing reverses or starts to slide.
 """
 
-from __future__ import annotations
-
 from math import ceil, isfinite
 from typing import Any, NamedTuple
 

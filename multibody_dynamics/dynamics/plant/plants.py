@@ -8,8 +8,6 @@ that share no code: :class:`.ElasticRobot` of this package, and MuJoCo. n joints
 variable joints are in the order of the actuators' names, all on the link side of the gear.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Protocol
 

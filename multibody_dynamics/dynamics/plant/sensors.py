@@ -7,8 +7,6 @@ Every source of noise is seeded: the same seed and the same signal give the same
 bit. Readings are sampled once per control period, as by real hardware.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from math import exp, floor, inf, pi
 from typing import Any, Generic, TypeVar
@@ -60,7 +58,7 @@ class Encoder(IndependentCopies):
                 f"true velocity"
             )
         self._differentiates = velocity_bandwidth is not None
-        self._forget = _forget(velocity_bandwidth or inf, period)
+        self._decay_factor = _decay_factor(velocity_bandwidth or inf, period)
         self._random = np.random.default_rng(seed)
         self.position: Array = np.zeros(size)
         self.velocity: Array = np.zeros(size)
@@ -76,7 +74,7 @@ class Encoder(IndependentCopies):
         self._measure(position)
         if self._differentiates:
             difference = (self.position - before) / self._period
-            self.velocity[:] = difference + self._forget * (self.velocity - difference)
+            self.velocity[:] = difference + self._decay_factor * (self.velocity - difference)
         else:
             self.velocity[:] = as_array("velocity", velocity, self.velocity.shape)
 
@@ -103,7 +101,7 @@ class TorqueSensor(IndependentCopies):
         _check("noise", noise)
         if not bandwidth > 0.0:
             raise InputError(f"bandwidth is {bandwidth} Hz: must be positive, or inf for no filter")
-        self._forget, self._noise = _forget(bandwidth, period), noise
+        self._decay_factor, self._noise = _decay_factor(bandwidth, period), noise
         self._random = np.random.default_rng(seed)
         self._filtered: Array = np.zeros(size)
         self.torque: Array = np.zeros(size)
@@ -116,7 +114,7 @@ class TorqueSensor(IndependentCopies):
     def update(self, torque: Any) -> None:
         """Take the next reading, one period after the last one."""
         torque = as_array("torque", torque, self.torque.shape)
-        self._filtered[:] = torque + self._forget * (self._filtered - torque)
+        self._filtered[:] = torque + self._decay_factor * (self._filtered - torque)
         self._read()
 
     def _read(self) -> None:
@@ -150,7 +148,7 @@ class DelayLine(IndependentCopies, Generic[T]):
         return ((self._late, before), (self._period - self._late, now))
 
 
-def _forget(bandwidth: float, period: float) -> float:
+def _decay_factor(bandwidth: float, period: float) -> float:
     """The share of the old value that remains after one period of a first-order low-pass filter."""
     if not bandwidth >= 0.0:
         raise InputError(f"bandwidth is {bandwidth} Hz: must be zero or greater")

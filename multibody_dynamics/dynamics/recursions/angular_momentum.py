@@ -7,8 +7,6 @@ h = Theta omega with an inertia Theta that rotates with the body. Below, x* = x'
 derivative of x seen from the body, in which Theta* = 0 and only omega is differentiated.
 """
 
-from __future__ import annotations
-
 from ..core import inlined
 from ..lie.screws import add, add3, cross, scale, subtract, symmetric_times
 

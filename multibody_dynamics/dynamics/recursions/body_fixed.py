@@ -11,8 +11,6 @@ ad_Z A for A = Ad_{C_{i,parent}}. No pose in the inertial frame is needed.
 The rows of the bodies hold C_{parent,i} in the columns of the joint screw.
 """
 
-from __future__ import annotations
-
 from ..core import inlined
 from ..lie.screws import (
     accumulate_screw,

@@ -8,8 +8,6 @@ of :mod:`.body_fixed` gives the wrench with its rates. The acceleration is the r
 A product takes as many operations as the Leibniz rule has terms. This code is never compiled.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -10,8 +10,6 @@ The rows of the bodies hold the joint axis z and d, each with two derivatives, i
 joint screw.
 """
 
-from __future__ import annotations
-
 from ..core import inlined
 from ..lie.screws import (
     accumulate_screw,

@@ -12,8 +12,6 @@ converted to the body-fixed representation, whose recursion computes the torques
 The rows of the bodies hold C_{parent,i} in the columns of the joint screw, as in `body_fixed`.
 """
 
-from __future__ import annotations
-
 from ..core import inlined
 from ..lie.screws import (
     accumulate_screw,

@@ -15,8 +15,6 @@ C. No accelerations and no derivatives of Q are needed. All vectors are in the j
 Rows of bodies, (MOMENTUM_ROW,): relative pose, twist, direction of gravity, momentum, weight.
 """
 
-from __future__ import annotations
-
 from ..core import inlined
 from ..lie.screws import (
     accumulate_screw,

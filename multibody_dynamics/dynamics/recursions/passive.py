@@ -29,8 +29,6 @@ J. Comput. Nonlinear Dyn. 16(9), 2021).
 Rows of reference twists, (REFERENCE_ROW,): V_r, V_r', V_r'', V_r''' of a body; row 0 is the base.
 """
 
-from __future__ import annotations
-
 from ..core import inlined
 from ..lie.screws import (
     accumulate_screw,

@@ -3,8 +3,6 @@
 
 """Poses of the joint frames: the product of exponentials in two-frame form, [M18k] section 2."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from math import cos, sin
 from typing import Any

@@ -7,8 +7,6 @@ Twists, joint screws and wrenches are in inertial axes about the inertial origin
 they are added without a transformation, and only the inertia of a body has to be rotated.
 """
 
-from __future__ import annotations
-
 from ..core import inlined
 from ..lie.screws import (
     accumulate_screw,

@@ -45,7 +45,7 @@ gravity_forces                    g (..., n): joint torques that hold the robot 
 
 Checks of the model:
 
-check_model                       masses, inertias and limits that look wrong
+inspect_model                     masses, inertias and limits that look wrong
 Finding                           one of them; `severe` if it makes the torques wrong
 doubtful_range                    what is doubtful about the unit of the limits of a joint
 postures                          random configurations (count, n) within the joint ranges
@@ -201,7 +201,7 @@ from .kinematics import (
 )
 from .linearization import LinearModel, linearize
 from .loads import gravity_wrenches, joint_wrenches, load_cell_reading, load_wrench
-from .model_check import Finding, check_model, doubtful_range, postures
+from .model_check import Finding, doubtful_range, inspect_model, postures
 from .passive_dynamics import (
     PassiveInverseDynamicsSolver,
     ReferenceMotion,
@@ -249,7 +249,7 @@ __all__ = [
     # matrices of the equations of motion, M q'' + C q' + g = tau
     "mass_matrix", "mass_matrix_dot", "coriolis_matrix", "christoffel_symbols",
     "christoffel_symbols_binet", "gravity_forces",
-    "check_model", "Finding", "doubtful_range", "postures", "holding_shares", "held_position",
+    "inspect_model", "Finding", "doubtful_range", "postures", "holding_shares", "held_position",
     "held_joints",
     # forward dynamics
     "forward_dynamics", "forward_dynamics_rates", "ForwardDynamics", "ForwardDynamicsSolver",

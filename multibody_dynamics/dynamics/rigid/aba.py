@@ -13,8 +13,6 @@ equation with the same matrix,
 and therefore q'', q''' and q'''' share one factorisation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple

@@ -8,8 +8,6 @@ screw S_j of joint j is its column in the Jacobian of every body that it moves, 
 the inertias and momenta of a subtree simply add up.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

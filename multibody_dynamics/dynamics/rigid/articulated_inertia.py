@@ -18,8 +18,6 @@ articulated inertia of its own. M = G^T M_tree G is then factorised as L D L^T; 
 coordinates enters in the third power. The recursions choose by the width of `rows`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -8,8 +8,6 @@ gravity on the bodies; and R^T x is differentiated, x' - omega x x in inertial a
 derivative. :func:`.base_rows` does the same for batches and all representations.
 """
 
-from __future__ import annotations
-
 from ..core import compiled
 from ..lie.screws import add, add3, cross, load_screw, muladd, rotate_back, store_vector, subtract
 

@@ -3,8 +3,6 @@
 
 """Inverse dynamics of many states of one robot, by vector code on all cores."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any

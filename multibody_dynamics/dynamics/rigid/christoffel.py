@@ -8,8 +8,6 @@ three joints i, j, k move; the three therefore lie on one path. The conditions t
 on the order of i, j, k are not needed: the formulas hold for any order.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

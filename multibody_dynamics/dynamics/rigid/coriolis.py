@@ -13,8 +13,6 @@ ad_{S_j} (V - V_j) and -ad_{S_j} V_j. Only M and B depend on l. They are summed 
 joint i or j, whichever is farther from the base.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -7,8 +7,6 @@ In inertial axes about the inertial origin the inertias of a subtree simply add 
 M_ij = S_i^T M^c_j S_j for every joint i on the path from the base to joint j.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

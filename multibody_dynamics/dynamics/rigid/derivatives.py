@@ -24,8 +24,6 @@ spatial vector algebra", IEEE RA-L 7(2), 2022.
 For the forward dynamics, dq'' = M^-1 (dtau - dQ), with M^-1 by articulated bodies.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, NamedTuple
 

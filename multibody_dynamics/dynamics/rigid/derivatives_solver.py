@@ -3,8 +3,6 @@
 
 """Analytical derivatives of inverse and forward dynamics for the control cycle."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -8,8 +8,6 @@ is (T + U)' = Q . q' + sum_i W_i . V_i. The spatial momentum changes by Pi' = su
 of all bodies + the wrenches that the base transmits through the joints mounted on it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Articulated-body (ABA) forward dynamics with rates for the control cycle."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -6,8 +6,6 @@
 Both run the recursion of :mod:`.momentum_pass`, in O(n).
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

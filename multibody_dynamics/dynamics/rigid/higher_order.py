@@ -15,8 +15,6 @@ With ' for the time derivative and binomial coefficients C(k, j), from [M21] (6)
 with 6x6 matrices, for batches of floats or for any other scalars in object arrays.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from math import comb
 from typing import Any

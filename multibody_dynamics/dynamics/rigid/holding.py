@@ -7,8 +7,6 @@ The effort limits of many descriptions do not carry a stretched arm, because spr
 counterweights of the real robot are not described: a shoulder of Baxter needs 56 N m and has 50.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..core import Array

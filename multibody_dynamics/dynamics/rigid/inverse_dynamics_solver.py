@@ -3,8 +3,6 @@
 
 """Recursive Newton-Euler (RNEA) inverse dynamics with rates for the control cycle."""
 
-from __future__ import annotations
-
 import ctypes
 import threading
 import warnings

@@ -3,8 +3,6 @@
 
 """Geometric Jacobians of any body and their time derivatives, [M21] (8), [M18d] section 2."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

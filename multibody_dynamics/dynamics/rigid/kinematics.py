@@ -3,8 +3,6 @@
 
 """Forward kinematics of a tree up to the jounce, by one recursion for each representation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -9,8 +9,6 @@ also the reading, and pushing the tool along an axis of the cell gives a positiv
 wrench that a joint transmits to its body has the opposite sign.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Masses, inertias and limits of a robot that can be read but look wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -35,18 +33,18 @@ class Finding(NamedTuple):
     subject: str = ""  # the body or joint, as it stands in the text
 
 
-def check_model(model: MultibodyModel) -> list[Finding]:
+def inspect_model(model: MultibodyModel) -> list[Finding]:
     """Masses, inertias and limits that are readable but look wrong."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     joints = {*model.joint_names, *model.couplings}
     for joint, body, M in zip(
         model.tree_joint_names, model.body_names, model.inertias, strict=True
     ):
         if joint in joints:  # not a part of one with several terms, which carries no link
-            found += _check_body(body, M)
+            findings += _check_body(body, M)
     weight = np.abs(gravity_forces(model, postures(model)[:50])).max(axis=0)
     for j in range(model.n):
-        found += _check_limits(model, j, float(weight[j]))
+        findings += _check_limits(model, j, float(weight[j]))
     M = mass_matrix(model, postures(model)[:50])
     worst = float(np.linalg.cond(M).max()) if model.n else 1.0
     if worst > SINGULAR:
@@ -55,8 +53,8 @@ def check_model(model: MultibodyModel) -> list[Finding]:
             f"the mass matrix is singular (condition {worst:.1g}): there is almost no inertia"
             f" behind {model.joint_names[weak]}; add that of its motor (reflected inertia)"
         )
-        found.append(Finding(True, text, model.joint_names[weak]))
-    return found
+        findings.append(Finding(True, text, model.joint_names[weak]))
+    return findings
 
 
 def _check_body(body: str, M: Array) -> Iterator[Finding]:

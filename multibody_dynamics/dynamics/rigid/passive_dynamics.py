@@ -10,8 +10,6 @@ is skew, (s . M s / 2)' = s . (Q - u). Arms with springs in their joints also ne
 that the motors can provide u.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple

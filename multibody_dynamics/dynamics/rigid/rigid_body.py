@@ -32,8 +32,6 @@ NaN or infinity, a pose that is not a rigid transformation, an unknown represent
 rates.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

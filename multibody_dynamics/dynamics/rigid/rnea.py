@@ -8,8 +8,6 @@ representations. Compiled, they run the control cycle and batches of states. As 
 accept any other scalar: complex numbers, mpmath, CasADi symbols, or NumPy arrays as a batch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -285,12 +283,12 @@ def _evaluate(
     keep: bool,
 ) -> tuple[InverseDynamics, Array]:
     check_representation(representation)
-    found = model_state(model, *rows)
+    checked = model_state(model, *rows)
     n, m = model.n, model.body_count
-    if found[2] < 3:
-        raise InputError(f"inverse dynamics needs {STATE_ROWS[found[2]]}")
-    order = found[2] - 3
-    shape, states, applied, bases = flat_batch(model, found, wrenches, base, representation)
+    if checked[2] < 3:
+        raise InputError(f"inverse dynamics needs {STATE_ROWS[checked[2]]}")
+    order = checked[2] - 3
+    shape, states, applied, bases = flat_batch(model, checked, wrenches, base, representation)
     count = len(states)
     results = np.zeros((count, 3, n))
     bodies = np.zeros((count if keep else 1, m + 1, BODY_ROW))

@@ -3,8 +3,6 @@
 
 """Base of the solvers for the control cycle: fixed buffers, exchangeable robot and base."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -3,8 +3,6 @@
 
 """Machine code of the inverse dynamics of one robot, for `InverseDynamicsSolver`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

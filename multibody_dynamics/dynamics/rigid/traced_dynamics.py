@@ -3,8 +3,6 @@
 
 """Inverse dynamics of one robot, recorded as straight-line code from the general recursions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

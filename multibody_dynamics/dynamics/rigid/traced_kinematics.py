@@ -9,8 +9,6 @@ from the same recursion over power series in time: its column j is the twist for
 rates are those of this twist while q moves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

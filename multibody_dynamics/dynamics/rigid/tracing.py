@@ -8,8 +8,6 @@ the robot, most of which are zero or one for usual joints, vanish, and about hal
 of the general code remain.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -7,8 +7,6 @@ The functions of this package use it for a robot with its base at rest and witho
 if a batch is so large that the general code would take longer than the compilation.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -88,13 +86,13 @@ def vector_batch(
     shapes = [*results, ("n",)] if has_margins else results
     N = model.body_count
     sizes = [tuple(n if x == "n" else N if x == "N" else x for x in each) for each in shapes]
-    found = [np.empty((*batch, *size)) for size in sizes]
-    kernel = _kernel(key, len(inputs) + len(found), make)
-    if kernel is None or not kernel.rows([*inputs, *found], int(np.prod(batch))):
+    outputs = [np.empty((*batch, *size)) for size in sizes]
+    kernel = _kernel(key, len(inputs) + len(outputs), make)
+    if kernel is None or not kernel.rows([*inputs, *outputs], int(np.prod(batch))):
         return None
-    if has_margins and not (found.pop() > 0.0).all():
+    if has_margins and not (outputs.pop() > 0.0).all():
         return None
-    return found
+    return outputs
 
 
 def _states(

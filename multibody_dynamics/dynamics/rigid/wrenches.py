@@ -3,8 +3,6 @@
 
 """Wrenches that the world applies to bodies: collected by name, and transformed between frames."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -13,8 +13,6 @@ shrinks with the cost c, convergence is quadratic even if solutions are not isol
 Fukushima 2001; for arms Sugihara 2011). A search whose cost stops falling is abandoned.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -517,16 +515,16 @@ def inverse_kinematics(
         return solver.solve(poses, first)
     poses = np.broadcast_to(poses, (*shape, *tail)).reshape(-1, *tail)
     first = np.broadcast_to(first, (*shape, model.n)).reshape(-1, model.n)
-    found: list[InverseKinematicsResult] = []
+    solutions: list[InverseKinematicsResult] = []
     for pose, start in zip(poses, first, strict=True):
-        follows = warm_start and found and found[-1].success
-        found.append(solver.solve(pose, found[-1].q if follows else start))
+        follows = warm_start and solutions and solutions[-1].success
+        solutions.append(solver.solve(pose, solutions[-1].q if follows else start))
     kinds = (  # an empty batch has no values to infer them from
         (float, (model.n,)), (bool, ()), (int, ()), (int, ()), (float, (*tail[:-2], 2)), (str, ()),
     )  # fmt: skip
     return InverseKinematicsResult(
         *(
-            np.array([result[k] for result in found], kind).reshape(*shape, *rest)
+            np.array([result[k] for result in solutions], kind).reshape(*shape, *rest)
             for k, (kind, rest) in enumerate(kinds)
         )
     )

@@ -13,8 +13,6 @@ error is the one to the nearest of all targets turned about the third axis; the 
 that this nearest target moves as well, an effect of the order of the error.
 """
 
-from __future__ import annotations
-
 from math import sqrt
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 
 """Redundancy resolution: weights, secondary motion, damping near singularities, manipulability."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -23,8 +23,6 @@ in A^(k). G is never formed, since Q R = [W^-1/2 A^T; L^1/2] has R^T R = G. If A
 L = 0, then q^(k+1) = -A^-1 c_0^(k), which is Algorithm 2.
 """
 
-from __future__ import annotations
-
 from math import comb, sqrt
 from typing import NamedTuple
 
@@ -44,9 +42,9 @@ BODY, FIRST, END, TURNING = range(4)
 LINK = 4
 # columns of `ToolPlan.tools`; the pose of the tool comes first
 TOOL_POSITION, TOOL_WEIGHTS, TOOL = 9, 12, 15
-# columns of `JointSystem.wishes`
+# columns of `JointSystem.secondary`
 ROOT, POSTURE, POSTURE_GAIN, LOWER, UPPER, MARGIN, SPEED, PRESCRIBED = range(8)
-WISH = 8
+SECONDARY = 8
 # entries of `DampingTerms.options`
 FEEDBACK, THRESHOLD, STRENGTH, KEEPS = range(4)
 OPTION = 4
@@ -87,7 +85,7 @@ class ToolFrames(NamedTuple):
 class JointSystem(NamedTuple):
     """The linear system for the joint rates, and the secondary motion of the joints."""
 
-    wishes: Array  # (n, WISH) weight and secondary motion of each joint
+    secondary: Array  # (n, SECONDARY) weight and secondary motion of each joint
     trig: Array  # (2, N)
     column: Array  # (2, 5, 3) one column of the Jacobian, with derivatives
     A: Array  # (4, m, n) the Jacobian and its derivatives
@@ -122,11 +120,11 @@ def tool_frames(plan: ToolPlan, bodies: Array) -> ToolFrames:
     return ToolFrames(bodies, desired, turned, axes, np.zeros((count, MOTION, 5, 3)))
 
 
-def joint_system(wishes: Array, m: int, body_count: int) -> JointSystem:
+def joint_system(secondary: Array, m: int, body_count: int) -> JointSystem:
     """Memory for the linear system of m components of a robot with N bodies."""
-    n = len(wishes)
+    n = len(secondary)
     return JointSystem(
-        wishes,
+        secondary,
         trig=np.empty((2, body_count)),
         column=np.zeros((2, 5, 3)),
         A=np.zeros((4, m, n)),
@@ -303,7 +301,7 @@ def jacobian_derivative(k, plan, frames, column, A):
 
 
 @inlined
-def factorise(A, wishes, damping, count, Q, R):
+def factorise(A, secondary, damping, count, Q, R):
     """QR factorisation of [W^-1/2 A^T; L^1/2] for the first `count` rows of A.
 
     By Gram-Schmidt, applied twice for accuracy. Q is (n + m, m), R (m, m) upper triangular. Returns
@@ -313,7 +311,7 @@ def factorise(A, wishes, damping, count, Q, R):
     for i in range(count):
         size = 0.0
         for r in range(n):
-            Q[r, i] = wishes[r, ROOT] * A[i, r]
+            Q[r, i] = secondary[r, ROOT] * A[i, r]
         for r in range(m):
             Q[n + r, i] = 0.0
         Q[n + i, i] = sqrt(damping[i])
@@ -360,17 +358,17 @@ def solve_upper(R, count, y):
 
 
 @inlined
-def wish(k, i, wishes, prescribed, state):
+def secondary_rate(k, i, secondary, prescribed, state):
     """z_i^(k), the secondary motion of joint i, from its derivatives known so far."""
-    if wishes[i, PRESCRIBED] != 0.0:
+    if secondary[i, PRESCRIBED] != 0.0:
         return prescribed[k + 1, i]
-    gain, speed = wishes[i, POSTURE_GAIN], wishes[i, SPEED]
+    gain, speed = secondary[i, POSTURE_GAIN], secondary[i, SPEED]
     q = state[0, i]
-    f0, f1, f2, f3 = -gain * (q - wishes[i, POSTURE]), -gain, 0.0, 0.0
+    f0, f1, f2, f3 = -gain * (q - secondary[i, POSTURE]), -gain, 0.0, 0.0
     if speed != 0.0:
-        slope = 1.0 / wishes[i, MARGIN]
-        low = smooth_step((wishes[i, LOWER] - q) * slope + 1.0)
-        high = smooth_step((q - wishes[i, UPPER]) * slope + 1.0)
+        slope = 1.0 / secondary[i, MARGIN]
+        low = smooth_step((secondary[i, LOWER] - q) * slope + 1.0)
+        high = smooth_step((q - secondary[i, UPPER]) * slope + 1.0)
         f0 += speed * (low[0] - high[0])
         f1 -= speed * slope * (low[1] + high[1])
         f2 += speed * slope**2 * (low[2] - high[2])
@@ -397,7 +395,7 @@ def invert(G, X):
 
 
 @inlined
-def lost_directions(k, A, wishes, terms):
+def lost_directions(k, A, secondary, terms):
     """The k-th derivative of tau = sum eps^2 / (sigma^2 + eps^2), eps^2 being the threshold.
 
     The sum is over the singular values of the hard rows of A W^-1/2; each lost direction adds 1.
@@ -412,7 +410,7 @@ def lost_directions(k, A, wishes, terms):
             for m in range(k + 1):
                 inner = 0.0
                 for r in range(A.shape[2]):
-                    inner += wishes[r, ROOT] ** 2 * A[m, i, r] * A[k - m, j, r]
+                    inner += secondary[r, ROOT] ** 2 * A[m, i, r] * A[k - m, j, r]
                 total += BINOMIAL[k, m] * inner
             G[k, i, j] = total
     if k == 0:
@@ -440,7 +438,7 @@ def lost_directions(k, A, wishes, terms):
 
 
 @inlined
-def damp(k, A, wishes, terms):
+def damp(k, A, secondary, terms):
     """Write L^(k): lambda^2 = strength^2 smooth_step(x(tau)) for the hard rows, the square of
     their softness for the soft ones."""
     lost, damping, strength = terms.lost, terms.diagonal, terms.options[STRENGTH]
@@ -448,7 +446,7 @@ def damp(k, A, wishes, terms):
     if strength > 0.0:
         width = 1.0 / (DAMPING_COMPLETE - DAMPING_BEGINS)
         if k == 0 or DAMPING_BEGINS < lost[0] < DAMPING_COMPLETE:
-            lost[k] = lost_directions(k, A, wishes, terms)
+            lost[k] = lost_directions(k, A, secondary, terms)
             f = smooth_step((lost[0] - DAMPING_BEGINS) * width)
             value = strength * chain(k, f, width * lost[1], width * lost[2], width * lost[3])
     for i in range(damping.shape[1]):
@@ -465,13 +463,13 @@ def _solve(parents, joints, targets, prescribed, state, errors, *bundles):
     if the rows are dependent; the rates in `state` are then meaningless.
     """
     plan, frames = ToolPlan(*bundles[:PLAN]), ToolFrames(*bundles[PLAN:FRAMES])
-    wishes, trig, column, A, Q, R, multipliers, step = bundles[FRAMES:SYSTEM]
+    secondary, trig, column, A, Q, R, multipliers, step = bundles[FRAMES:SYSTEM]
     terms = DampingTerms(*bundles[SYSTEM:])
     options, damping, bodies = terms.options, terms.diagonal, frames.bodies
     n, m = state.shape[1], plan.components.shape[0]
     keeps = options[KEEPS] != 0.0
     for i in range(n):
-        if wishes[i, PRESCRIBED] != 0.0:
+        if secondary[i, PRESCRIBED] != 0.0:
             state[0, i] = prescribed[0, i]
     state[1:] = 0.0
     store_trig(joints, state, trig)
@@ -483,8 +481,8 @@ def _solve(parents, joints, targets, prescribed, state, errors, *bundles):
         excess(k, plan, options[FEEDBACK], frames, mu)
         if k == 0 or keeps:
             jacobian_derivative(k, plan, frames, column, A[k])
-            damp(k, A, wishes, terms)
-        if k == 0 and not factorise(A[0], wishes, damping[0], m, Q, R):
+            damp(k, A, secondary, terms)
+        if k == 0 and not factorise(A[0], secondary, damping[0], m, Q, R):
             return False
         for i in range(n):
             step[i] = 0.0
@@ -494,7 +492,10 @@ def _solve(parents, joints, targets, prescribed, state, errors, *bundles):
                     for r in range(m):
                         inner += A[j, r, i] * multipliers[k - j, r]
                     step[i] += BINOMIAL[k, j] * inner
-                step[i] = wish(k, i, wishes, prescribed, state) + wishes[i, ROOT] ** 2 * step[i]
+                step[i] = (
+                    secondary_rate(k, i, secondary, prescribed, state)
+                    + secondary[i, ROOT] ** 2 * step[i]
+                )
         for r in range(m):
             missing = 0.0
             if keeps:
@@ -509,7 +510,7 @@ def _solve(parents, joints, targets, prescribed, state, errors, *bundles):
             inner = 0.0
             for r in range(m):
                 inner += Q[i, r] * mu[r]
-            state[k + 1, i] = step[i] + wishes[i, ROOT] * inner
+            state[k + 1, i] = step[i] + secondary[i, ROOT] * inner
         if keeps:
             solve_upper(R, m, mu)
             for r in range(m):
@@ -525,7 +526,7 @@ def _polish(steps, tolerance, parents, joints, targets, state, hard, undamped, *
     rates in `state` are lost, and the errors are left in the first row of the multipliers.
     """
     plan, frames = ToolPlan(*bundles[:PLAN]), ToolFrames(*bundles[PLAN:FRAMES])
-    wishes, trig, column, A, Q, R, multipliers, _ = bundles[FRAMES:]
+    secondary, trig, column, A, Q, R, multipliers, _ = bundles[FRAMES:]
     n, bodies, ahead = state.shape[1], frames.bodies, multipliers[0]
     state[1:] = 0.0
     take_targets(plan, targets, frames)
@@ -540,14 +541,14 @@ def _polish(steps, tolerance, parents, joints, targets, state, hard, undamped, *
         if left == 0 or not distance > tolerance:
             return distance
         jacobian_derivative(0, plan, frames, column, A[0])
-        if not factorise(A[0], wishes, undamped, hard, Q, R):
+        if not factorise(A[0], secondary, undamped, hard, Q, R):
             return distance
         solve_transposed(R, hard, ahead)
         largest = 1.0
         for i in range(n):
             state[4, i] = 0.0
             for r in range(hard):
-                state[4, i] -= wishes[i, ROOT] * Q[i, r] * ahead[r]
+                state[4, i] -= secondary[i, ROOT] * Q[i, r] * ahead[r]
             largest = max(largest, abs(state[4, i]))
         for i in range(n):  # at most 1 rad or m per step
             state[0, i] += state[4, i] / largest

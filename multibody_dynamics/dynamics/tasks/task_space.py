@@ -3,8 +3,6 @@
 
 """Task-space inverse dynamics: q ... q'''' and torques with rates from tool motions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -74,7 +72,7 @@ class TaskSpaceSolver(ModelSolver):
         frames = recursion.tool_frames(plan, bodies)
         frames.axes[:, 0] = [task.axis_rows for task in self.tasks]
         m = len(plan.components)
-        system = recursion.joint_system(_wishes(model, resolution), m, model.body_count)
+        system = recursion.joint_system(_secondary_motion(model, resolution), m, model.body_count)
         self._inverse = InverseDynamicsSolver(model, "body")
         self.state: Array = self._inverse.state
         self.torques: Array = self._inverse.result
@@ -86,7 +84,7 @@ class TaskSpaceSolver(ModelSolver):
         self._before = np.zeros((5, n))
         self._lost, self._ahead, self._scales = damping.lost, system.multipliers[0], plan.scales
         self._exact = resolution.feedback == 0 and resolution.damping is None
-        self._prescribed = system.wishes[:, recursion.PRESCRIBED] != 0
+        self._prescribed = system.secondary[:, recursion.PRESCRIBED] != 0
         robot, bundles = self._constants[:2], (*plan, *frames, *system)
         self._solve_rates: Callable[[], bool] = partial(
             recursion.solve, *robot, self.targets, self.prescribed, self.state, self.missing,
@@ -365,21 +363,21 @@ def _plan(
     return plan, recursion.damping_terms(options, np.array(softness), hard), rows
 
 
-def _wishes(model: MultibodyModel, resolution: RedundancyResolution) -> Array:
-    """(n, WISH) weights and secondary motions of the joints."""
+def _secondary_motion(model: MultibodyModel, resolution: RedundancyResolution) -> Array:
+    """(n, SECONDARY) weights and secondary motions of the joints."""
     n, names = model.n, model.joint_names
-    wishes = np.zeros((n, recursion.WISH))
-    wishes[:, recursion.ROOT] = 1 / np.sqrt(resolution.joint_weights(model))
+    secondary = np.zeros((n, recursion.SECONDARY))
+    secondary[:, recursion.ROOT] = 1 / np.sqrt(resolution.joint_weights(model))
     if resolution.posture is not None:
-        wishes[:, recursion.POSTURE] = as_array("posture", resolution.posture, (n,), names)
-        wishes[:, recursion.POSTURE_GAIN] = _each("posture_gain", resolution.posture_gain, model)
-    wishes[:, recursion.LOWER], wishes[:, recursion.UPPER] = model.limits[:2]
-    wishes[:, recursion.MARGIN] = _each("limit_margin", resolution.limit_margin, model)
-    wishes[:, recursion.SPEED] = _each("limit_speed", resolution.limit_speed, model)
+        secondary[:, recursion.POSTURE] = as_array("posture", resolution.posture, (n,), names)
+        secondary[:, recursion.POSTURE_GAIN] = _each("posture_gain", resolution.posture_gain, model)
+    secondary[:, recursion.LOWER], secondary[:, recursion.UPPER] = model.limits[:2]
+    secondary[:, recursion.MARGIN] = _each("limit_margin", resolution.limit_margin, model)
+    secondary[:, recursion.SPEED] = _each("limit_speed", resolution.limit_speed, model)
     for joint in resolution.prescribed:
-        wishes[model.joint_index(joint), recursion.PRESCRIBED] = 1
-    wishes[wishes[:, recursion.PRESCRIBED] != 0, recursion.ROOT] = 0
-    return wishes
+        secondary[model.joint_index(joint), recursion.PRESCRIBED] = 1
+    secondary[secondary[:, recursion.PRESCRIBED] != 0, recursion.ROOT] = 0
+    return secondary
 
 
 def _each(name: str, value: Any, model: MultibodyModel) -> Array:

@@ -7,8 +7,6 @@ J = A X, a and b are the matrices of :mod:`.system_jacobian` in body representat
 M = diag(M^b_i). The projection equations hold in all four representations.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

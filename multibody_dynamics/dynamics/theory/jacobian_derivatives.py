@@ -33,8 +33,6 @@ end: X_k holds the derivative of r with respect to k and all joints taken before
 are those of the spatial rule.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any

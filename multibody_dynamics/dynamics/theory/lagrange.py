@@ -11,8 +11,6 @@ the frame of body l, the derivatives of T = sum_l V_l . M_l V_l / 2 are
 which the paper writes as J^T M V and (M A b X)^T V.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

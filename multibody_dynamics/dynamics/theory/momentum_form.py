@@ -10,8 +10,6 @@ without external forces is constant. It is linear in this state, so Runge-Kutta 
 exactly.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

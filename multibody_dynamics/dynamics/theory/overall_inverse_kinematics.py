@@ -20,8 +20,6 @@ least squares weighted by the inertias, weights=model.inertias in body represent
 energy of the error is the same in all frames.
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -204,10 +202,10 @@ def _fit_poses(model: MultibodyModel, poses: Array, start: Array, root: Array) -
 
     _determined(model, slope(start))
     tolerances = dict.fromkeys(("ftol", "xtol", "gtol"), 1e-15)
-    found = optimize.least_squares(residuals, start, jac=slope, method="lm", **tolerances)
-    if not found.success:
-        raise InputError(f"the fit of joint positions to the poses failed: {found.message}")
-    return found.x
+    solution = optimize.least_squares(residuals, start, jac=slope, method="lm", **tolerances)
+    if not solution.success:
+        raise InputError(f"the fit of joint positions to the poses failed: {solution.message}")
+    return solution.x
 
 
 def _pose_errors(model: MultibodyModel, q: Array, poses: Array) -> Array:

@@ -7,8 +7,6 @@ EventsExecutor may deliver events that were queued before their subscription or 
 The node can no longer handle them then, so they are dropped here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import wraps

@@ -5,8 +5,6 @@
 jumps, stamps of states and outputs, watchdogs for missing input, and statistics.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -7,8 +7,6 @@ The cycle writes a few numbers into fixed buffers; percentiles and messages are 
 second.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 

@@ -3,8 +3,6 @@
 
 """A measured contact wrench: the body that it acts on, its rates, and its expiry."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import exp
 

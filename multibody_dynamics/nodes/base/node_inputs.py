@@ -3,8 +3,6 @@
 
 """The topics that a node listens to: rejected messages are counted, logged and reported."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

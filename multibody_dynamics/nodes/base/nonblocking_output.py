@@ -10,8 +10,6 @@ cycle would wait. Here, pipes are enlarged to 1 MiB, and whatever does not fit i
 diagnostics are not affected.
 """
 
-from __future__ import annotations
-
 import fcntl
 import io
 import os

@@ -7,8 +7,6 @@ Two publishers on one topic of commands, or a robot that listens to the commands
 get alternating torques, of which every single one looks right.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -3,8 +3,6 @@
 
 """The messages that a node publishes every cycle: preallocated, filled in place, with one stamp."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 
 """Sections of parameter files: those that are meant for a node and do not reach it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise

@@ -13,8 +13,6 @@ that were given at startup. All others have their defaults, and are declared whe
 set, read or described by name.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math

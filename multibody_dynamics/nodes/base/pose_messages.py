@@ -3,8 +3,6 @@
 
 """Motions of tools and bases in messages: checked, and transformed to inertial axes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

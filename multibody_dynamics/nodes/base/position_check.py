@@ -9,8 +9,6 @@ What is allowed does not grow while states are rejected: a sensor that has lost 
 wrong.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import inf, isnan
 
@@ -65,7 +63,7 @@ class PositionCheck:
             self._upper, self._longest, self._is_believed,
         )  # compiles # fmt: skip
 
-    def believe(self) -> None:
+    def accept_next(self) -> None:
         """Accept the next position of every joint, whatever it is."""
         self._is_believed[:] = True
 
@@ -97,7 +95,7 @@ class PositionCheck:
 
 
 @compiled_exactly
-def _first_fault(joints, old, new, elapsed, factor, speed, lower, upper, longest, is_believed):
+def _first_fault(joints, old, new, elapsed, factor, speed, lower, upper, longest, is_accepted):
     """The first of `joints` that went too far, -1 if none did. Sets `longest`, the time that counts
     from then on, and ends the belief in positions that are accepted."""
     first = -1
@@ -108,13 +106,13 @@ def _first_fault(joints, old, new, elapsed, factor, speed, lower, upper, longest
             is_wrong = max(lower[i] - new[k], new[k] - upper[i]) > OUTSIDE
         else:
             is_wrong = abs(new[k] - old[k]) > SMALL_STEP + factor * speed[i] * seconds
-        if is_wrong and not is_believed[i]:
+        if is_wrong and not is_accepted[i]:
             first = k
             break
     for k in range(joints.shape[0]):
         i = joints[k]
         longest[i] = inf if first < 0 else min(elapsed[k], longest[i])
-        is_believed[i] = is_believed[i] and first >= 0
+        is_accepted[i] = is_accepted[i] and first >= 0
     return first
 
 

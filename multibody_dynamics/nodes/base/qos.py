@@ -6,8 +6,6 @@
 Trajectories and references require reliable publishers, descriptions also transient local ones.
 """
 
-from __future__ import annotations
-
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 RELIABLE = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)

@@ -3,8 +3,6 @@
 
 """The robot of a node: links from a URDF file, springs and motors from a YAML file."""
 
-from __future__ import annotations
-
 import filecmp
 import warnings
 from collections.abc import Sequence

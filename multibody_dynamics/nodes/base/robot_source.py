@@ -4,14 +4,12 @@
 """Where a node gets its robot: parameters or, if these do not name one, the topic
 `robot_description`."""
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 from std_msgs.msg import String
 
 from ...dynamics.model import MultibodyModel
-from ...dynamics.rigid import check_model
+from ...dynamics.rigid import inspect_model
 from .parameters import ParameterError
 from .qos import LATCHED
 from .robot import RobotParameters, load_model
@@ -42,7 +40,7 @@ class RobotSource:
                 " robot_file or robot_description"
             )
         model = load_model(self._node.parameters, self.description)
-        for finding in check_model(model):
+        for finding in inspect_model(model):
             if finding.severe:
                 text = f"WRONG in the robot: {finding.text}; see `multibody_dynamics inspect`"
                 self._node.get_logger().error(text)

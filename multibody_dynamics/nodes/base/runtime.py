@@ -12,8 +12,6 @@ spins, the guarded `change_state` service, and signal handlers that only set a f
 interrupts `configure`, which may compile or judge for a minute.
 """
 
-from __future__ import annotations
-
 import atexit
 import gc
 import os
@@ -69,7 +67,7 @@ SPIN_TIMEOUT = 0.1  # s; also the longest delay of the reaction to a signal
 P = TypeVar("P", bound=NodeParameters)
 
 
-class Flag:
+class LeaveFlag:
     """Once set, it stays set. It has no lock, unlike threading.Event: a signal that arrives while
     the handler of another one holds that lock would wait for it forever."""
 
@@ -97,7 +95,7 @@ class Flag:
             again.start()
             return
         self._interrupts = False  # the launcher's signal follows the terminal's
-        raise Leaving
+        raise LeavingDuringCallback
 
     def set(self) -> None:
         self._is_set = True
@@ -115,7 +113,7 @@ def _is_in_callback(frame: FrameType | None) -> bool:
     return False
 
 
-class Leaving(BaseException):
+class LeavingDuringCallback(BaseException):
     """The process received a shutdown signal while the node was being configured."""
 
 
@@ -133,7 +131,7 @@ class ManagedNode(LifecycleNode, Generic[P]):
 
     def __init__(self, name: str, parameters: type[P], **options: Any) -> None:
         super().__init__(name, **options)
-        self.leave = Flag()  # set or replaced by the run loop
+        self.leave = LeaveFlag()  # set or replaced by the run loop
         self.has_failed = False
         self.configuration = ExitStack()
         self.activation = Activation(self)
@@ -346,7 +344,7 @@ class ManagedNode(LifecycleNode, Generic[P]):
 
     def _check_leave(self) -> None:
         if self.leave.is_set():
-            raise Leaving
+            raise LeavingDuringCallback
 
     def _undo_activate(self, state: LifecycleState) -> None:
         self.activation.close()
@@ -374,7 +372,7 @@ class ManagedNode(LifecycleNode, Generic[P]):
             self.get_logger().error(f"cannot {what}: {error}; still {state.label}")
             undo()
             return FAILURE
-        except Leaving:
+        except LeavingDuringCallback:
             self.get_logger().info(f"shutting down: abandoned the attempt to {what}")
             undo()
             return FAILURE
@@ -438,7 +436,7 @@ def run_here(node_class: Callable[[], ManagedNode[Any]], args: Sequence[str] | N
         print(help_text(sys.modules[node_class.__module__]))
         return 0
     never_block()
-    leave = Flag()
+    leave = LeaveFlag()
     in_main_thread = threading.current_thread() is threading.main_thread()
     numbers = (signal.SIGINT, signal.SIGTERM) if in_main_thread else ()
     previous = {number: signal.signal(number, leave.on_signal) for number in numbers}
@@ -499,7 +497,7 @@ def _one_line(error: Exception) -> str:
     return " ".join(re.sub(r", at \S+:\d+", "", str(error)).split())
 
 
-def _run(node_class: Callable[[], ManagedNode[Any]], leave: Flag) -> int:
+def _run(node_class: Callable[[], ManagedNode[Any]], leave: LeaveFlag) -> int:
     node = create(node_class)
     node.leave = leave
     executor = make_executor(node.parameters.executor)
@@ -525,7 +523,7 @@ def _run(node_class: Callable[[], ManagedNode[Any]], leave: Flag) -> int:
                 raise
 
 
-def spin(executor: Executor, leave: Flag, log: RcutilsLogger) -> None:
+def spin(executor: Executor, leave: LeaveFlag, log: RcutilsLogger) -> None:
     """Spin until `leave` is set or the context is shut down."""
     while rclpy.ok() and not leave.is_set():
         try:

@@ -10,8 +10,6 @@ programs take its processor would make the cycle wait. Processes that a node sta
 priority, see :class:`.BackgroundProcess`.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import resource

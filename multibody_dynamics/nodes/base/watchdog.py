@@ -7,8 +7,6 @@ It uses the time of receipt, so a sender with a wrong clock cannot silence it, a
 on the executor, whose timers stop with simulated time.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -21,8 +21,8 @@ impedance_input                 stiffness and damping of a running impedance, fr
 state_pairs                     pairs link and motor states of the same time; missing sides
 newest_pair                     one cycle for each pair, or for the newest of several
 controller_setup                what the controller creates when it is configured
-controller_design               design of the controller's laws, forecast of its stop
-law_design                      stability of the designed laws: accepted, lowered or refused
+controlled_arm                  design of the controller's laws, forecast of its stop
+law_judgement                   stability of the designed laws: accepted, lowered or refused
 live_laws                       laws chosen while the node runs, judged before they take effect
 controller_outputs              messages that the controller publishes every cycle
 controller_report               diagnostics of the controller

@@ -4,8 +4,6 @@
 """The faults of an arm: how they are reported, how ~/enable clears them, and the last torques
 before a node falls silent."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,7 +14,7 @@ from ..base.messages import SECOND
 from ..base.runtime import ManagedNode
 from .followed_motion import FollowedMotion
 from .state_pairs import StateInputs
-from .trajectory_goal import Code
+from .trajectory_goal import ErrorCode
 
 LONGEST_APPROACH = 1.0  # s after which the approach to the holding torque ends, reached or not
 PERIOD = 1e-3  # s, before the first period is known
@@ -24,7 +22,7 @@ SILENT = "sending the holding torque, then nothing; brakes or drives must stop t
 
 
 class ArmFaults:
-    """Keeps a node from following motions while its arm has a fault: an :class:`.Obstacle`.
+    """Keeps a node from following motions while its arm has a fault: an :class:`.MotionInhibitor`.
 
     states : of which some may be missing. answer : takes what has changed when ~/enable has cleared
     a fault.
@@ -49,7 +47,7 @@ class ArmFaults:
         log.error(f"{event}: {SILENT if mode is Mode.LOST else self._arm.answer}")
         followed.events.add(fault.text, event.text)
         is_tracking = fault.text == "tracking error"
-        code = Code.PATH_TOLERANCE_VIOLATED if is_tracking else Code.INVALID_GOAL
+        code = ErrorCode.PATH_TOLERANCE_VIOLATED if is_tracking else ErrorCode.INVALID_GOAL
         followed.end_goal(str(event), code)
 
     def present(self) -> str:
@@ -82,7 +80,7 @@ class ArmFaults:
     def clear(self) -> None:
         """Follow motions again once the arm is at rest, because ~/enable was called."""
         if self._arm.supervisor.is_final:
-            self._arm.take_over()
+            self._arm.resume_from_balance()
         self._arm.clear_fault()
         self._answer(self._arm.command(self._states.stamp))
 

@@ -3,8 +3,6 @@
 
 """The motion of a moving base: the topics `base_trajectory` and `base_odometry`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -61,17 +59,17 @@ class BaseInput:
         assert self.reference is not None
         frame = next(iter(message.joint_names), "")
         back = se3.inverse(self._frame(frame))
-        found = read_cartesian_trajectory(message, frame, lambda _: np.eye(4))
-        if np.abs(back - np.eye(4)).max() > 1e-9 and found.orders:
+        request = read_cartesian_trajectory(message, frame, lambda _: np.eye(4))
+        if np.abs(back - np.eye(4)).max() > 1e-9 and request.orders:
             raise MessageError(
                 "unknown joint", f"velocities are those of '{self._model.base_name}', not '{frame}'"
             )
-        if len(found.times) < 2 or (np.diff(found.times) <= 0.0).any():
+        if len(request.times) < 2 or (np.diff(request.times) <= 0.0).any():
             raise MessageError("trajectory", "expected two or more points with increasing times")
-        begin = found.start or self._supervisor.now()
-        rates = (found.twists, found.accelerations)[: found.orders]
+        begin = request.start or self._supervisor.now()
+        rates = (request.twists, request.accelerations)[: request.orders]
         try:
-            self.reference.plan(begin, found.times, found.poses @ back, *rates)
+            self.reference.plan(begin, request.times, request.poses @ back, *rates)
         except RequestError as error:
             raise MessageError(error.reason, str(error)) from None
 

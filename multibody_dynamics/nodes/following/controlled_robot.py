@@ -3,8 +3,6 @@
 
 """The robot of a node that follows trajectories, as its parameters describe it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

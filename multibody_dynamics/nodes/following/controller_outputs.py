@@ -3,8 +3,6 @@
 
 """The messages that the flatness controller publishes every cycle."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """The statuses of the flatness controller on /diagnostics."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
@@ -34,7 +32,7 @@ def statuses(setup: ControllerSetup, followed: FollowedMotion, reaction: str) ->
 def reference(arm: Arm, followed: FollowedMotion) -> Status:
     """The motion that is followed, and the second outputs."""
     values = arm.second.report(arm.joint_torque)
-    if arm.motion.is_there:
+    if arm.motion.is_active:
         error, joint = followed.largest_error
         values |= {"largest tracking error": error, "joint with the largest error": joint}
     return followed.status(arm.mode_of_motion, values)
@@ -87,8 +85,8 @@ def estimator(controller: Arm) -> Status:
     values: dict[str, object] = {"source": found.settings.source, "starts": found.starts}
     if found.refused:
         values["samples rejected"] = found.refused
-    if controller.acting.is_predicted:
-        settings, predictor = controller.settings, controller.acting.predictor
+    if controller.feedback.is_predicted:
+        settings, predictor = controller.settings, controller.feedback.predictor
         k = int(np.abs(predictor.unexplained[: found.actuators.n]).argmax())
         values["prediction horizon [ms]"] = 1e3 * settings.delay
         values["largest unexplained acceleration [rad/s^2 or m/s^2]"] = float(
@@ -138,13 +136,13 @@ def collisions(reaction: CollisionReaction, chosen: str) -> Status:
 def learning(learner: TrajectoryLearner) -> Status:
     """The runs in the learning file."""
     values: dict[str, object] = {"file": str(learner.path), "learn": learner.learns}
-    found = learner.learning
-    if found is not None:
-        values |= {"runs": len(found.figures), "finished": found.is_finished}
-        if found.figures:
+    learned = learner.learning
+    if learned is not None:
+        values |= {"runs": len(learned.figures), "finished": learned.is_finished}
+        if learned.figures:
             values |= {
-                "rms of the last run [rad or m]": found.figures[-1].rms,
-                "rms of the best run [rad or m]": found.best_rms,
+                "rms of the last run [rad or m]": learned.figures[-1].rms,
+                "rms of the best run [rad or m]": learned.best_rms,
             }
     return Status("learning", OK, learner.note, values)
 

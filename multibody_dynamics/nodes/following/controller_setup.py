@@ -4,8 +4,6 @@
 """What the flatness controller creates when it is configured: the arm with its laws, designed and
 judged, and the publishers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ...dynamics.control import NO_DESIGN, FlatnessSettings, LearnedMotion, Sample
@@ -13,11 +11,11 @@ from ...dynamics.core import InputError
 from ...dynamics.motion import joint_turns
 from ..base.position_check import position_checks
 from ..base.runtime import ManagedNode
+from .controlled_arm import make_arm, stop_report
 from .controlled_robot import ControlledRobot
-from .controller_design import make_arm, stop_report
 from .controller_outputs import ControllerOutputs
 from .flatness_controller_parameters import FlatnessControllerParameters
-from .law_design import check_at, prepare_laws
+from .law_judgement import check_at, prepare_laws
 from .live_laws import LiveLaws
 from .trajectory_learner import learner_of
 
@@ -68,7 +66,7 @@ class ControllerSetup:
     def reconfigure(self, p: FlatnessControllerParameters) -> None:
         """Take over live parameters."""
         arm = self.arm
-        self.laws.choose(p, self._settings(p), lambda: arm.choose(self.laws.in_force))
+        self.laws.choose(p, self._settings(p), lambda: arm.choose_law(self.laws.in_force))
         arm.change(p.arm_settings())
         arm.laws.adapt(p.adapt)
         arm.second.torque_scale = p.torque_limit_scale

@@ -3,8 +3,6 @@
 
 """The messages that a node with the feedforward law publishes every cycle."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...dynamics.control import FeedforwardLaw

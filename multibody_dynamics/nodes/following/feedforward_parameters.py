@@ -3,8 +3,6 @@
 
 """The parameters of nodes with the feedforward law."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ..base.parameters import parameter

@@ -3,8 +3,6 @@
 
 """What a node creates for its feedforward when it is configured: the law and the publishers."""
 
-from __future__ import annotations
-
 from ...dynamics.control import FeedforwardLaw, StiffnessReference
 from ..base.position_check import position_checks
 from ..base.runtime import ManagedNode

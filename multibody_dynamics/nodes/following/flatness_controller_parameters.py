@@ -3,8 +3,6 @@
 
 """The parameters of the flatness controller node."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 
 from ...dynamics.control import (

@@ -3,8 +3,6 @@
 
 """The motion that a node follows: whether it may move, how motions begin, and how they end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -21,10 +19,10 @@ from ..base.messages import SECOND, MessageError
 from ..base.qos import RELIABLE
 from ..base.runtime import ManagedNode
 from .trajectory_action import TrajectoryAction
-from .trajectory_goal import Code, Tolerances, TrajectoryGoal, Verdict
+from .trajectory_goal import ErrorCode, GoalResult, GoalTolerances, TrajectoryGoal
 
 
-class Obstacle(Protocol):
+class MotionInhibitor(Protocol):
     """Keeps a node from following motions, although they are enabled: a fault."""
 
     def present(self) -> str:
@@ -56,11 +54,11 @@ class FollowedMotion:
         events: EventCounter,
         *,
         action: TrajectoryAction | None = None,
-        obstacle: Obstacle | None = None,
+        inhibitor: MotionInhibitor | None = None,
         on_enable: Callable[[], object] = lambda: None,
     ) -> None:
         self._node, self.motion, self.position, self.events = node, motion, position, events
-        self._action, self._obstacle, self._on_enabled = action, obstacle, on_enable
+        self._action, self._inhibitor, self._on_enabled = action, inhibitor, on_enable
         self._goal: TrajectoryGoal | None = None  # of the current motion until that ends
         self.enabled = node.parameters.enable_at_activation
         self._stream_limits: StreamLimits | None = None  # if the node follows streams
@@ -73,13 +71,13 @@ class FollowedMotion:
         """Raise MessageError if the node may not follow motions now."""
         if not self.enabled:
             raise MessageError("not enabled", "motion is disabled by the service ~/enable")
-        if self._obstacle is not None and (why := self._obstacle.present()):
+        if self._inhibitor is not None and (why := self._inhibitor.present()):
             raise MessageError("fault", f"{why}; call ~/enable to clear the fault")
 
     def follow(
         self,
         request: TrajectoryRequest,
-        tolerances: Tolerances | None = None,
+        tolerances: GoalTolerances | None = None,
         planned: Planned | None = None,
     ) -> None:
         """Follow a trajectory with points. If it raises MessageError, the current one continues."""
@@ -140,10 +138,10 @@ class FollowedMotion:
     # Goals
 
     @property
-    def tolerances(self) -> Tolerances:
+    def tolerances(self) -> GoalTolerances:
         """Those of motions that have none of their own."""
         p = self._node.parameters
-        return Tolerances.of_parameters(
+        return GoalTolerances.of_parameters(
             len(self.motion.joint_names),
             path=p.path_tolerance,
             goal=p.goal_tolerance,
@@ -151,17 +149,17 @@ class FollowedMotion:
             goal_time=p.goal_time_tolerance,
         )
 
-    def begin_goal(self, tolerances: Tolerances | None = None) -> None:
+    def begin_goal(self, tolerances: GoalTolerances | None = None) -> None:
         """Start to judge the motion or the stop that has just begun."""
         self.end_goal("replaced by another motion")
         tolerances = tolerances or self.tolerances
         self._goal = TrajectoryGoal(self.motion.joint_names, tolerances, self.motion.end)
 
-    def end_goal(self, why: str, code: Code = Code.INVALID_GOAL) -> None:
+    def end_goal(self, why: str, code: ErrorCode = ErrorCode.INVALID_GOAL) -> None:
         """End the goal of the current motion, if any."""
         self._goal = None
         if self._action is not None:
-            self._action.end(Verdict(code, why))
+            self._action.end(GoalResult(code, why))
 
     def judge(self, stamp: int, desired: Array, velocity: Array) -> None:
         """Check that the robot follows `desired` (5, n) and arrives; velocity: (n,) measured or
@@ -175,11 +173,11 @@ class FollowedMotion:
         verdict = goal.judge(time, desired, self.position, velocity)
         if verdict is None:
             return
-        if verdict.code == Code.PATH_TOLERANCE_VIOLATED:
+        if verdict.code == ErrorCode.PATH_TOLERANCE_VIOLATED:
             self._node.get_logger().error(f"{verdict.text}: stopping")
             self.events.add("path tolerance", verdict.text)
             self.motion.stop(p.stop_duration)
-        elif verdict.code == Code.GOAL_TOLERANCE_VIOLATED:
+        elif verdict.code == ErrorCode.GOAL_TOLERANCE_VIOLATED:
             self._node.get_logger().error(verdict.text)
             self.events.add("goal tolerance", verdict.text)
         self.end_goal(verdict.text, verdict.code)
@@ -189,7 +187,7 @@ class FollowedMotion:
     @property
     def largest_error(self) -> tuple[float, str]:
         """The largest distance of a joint from its desired position, and its name."""
-        error = np.abs(self.motion.wanted[0] - self.position)
+        error = np.abs(self.motion.desired[0] - self.position)
         k = int(error.argmax())
         return float(error[k]), self.motion.joint_names[k]
 
@@ -211,12 +209,12 @@ class FollowedMotion:
     # The service
 
     def _on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        obstacle = self._obstacle if request.data else None
-        is_blocked = obstacle is not None and bool(obstacle.present())
-        if is_blocked and (refusal := obstacle.refusal()):
+        inhibitor = self._inhibitor if request.data else None
+        is_blocked = inhibitor is not None and bool(inhibitor.present())
+        if is_blocked and (refusal := inhibitor.refusal()):
             response.success, response.message = False, refusal
             return response
-        if self.motion.is_there and not request.data:
+        if self.motion.is_active and not request.data:
             self.motion.stop(self._node.parameters.stop_duration)
             self.end_goal("motion is disabled by the service ~/enable")
         self.enabled = request.data
@@ -226,5 +224,5 @@ class FollowedMotion:
         response.message = "following trajectories" if request.data else "stopping, then holding"
         self._node.get_logger().info(response.message, throttle_duration_sec=1.0)
         if is_blocked:
-            obstacle.clear()
+            inhibitor.clear()
         return response

@@ -3,8 +3,6 @@
 
 """The parameters of nodes that follow a trajectory."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

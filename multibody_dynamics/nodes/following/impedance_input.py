@@ -11,8 +11,6 @@ values, and `positions` the values, N m/rad or N/m. `time_from_start` is the dur
     these and esp         damping_ratio
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from trajectory_msgs.msg import JointTrajectory

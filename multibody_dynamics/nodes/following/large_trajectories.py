@@ -10,8 +10,6 @@ trajectory whose stamp does not leave enough time is planned in the cycle's own 
 because it would otherwise begin late.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -142,12 +140,12 @@ class LargeTrajectories:
         if failure is not None:  # the process has ended, for example for lack of memory
             then(MessageError("trajectory", f"planning failed: {failure}"))
             return
-        found = _result(result.result())
-        is_planned = isinstance(found, LargeTrajectory) and motion.is_there
-        if is_planned and not motion.fits(found.planned.splice):
+        planned = _result(result.result())
+        is_planned = isinstance(planned, LargeTrajectory) and motion.is_active
+        if is_planned and not motion.fits(planned.planned.splice):
             again()
         else:
-            then(found)
+            then(planned)
 
 
 def _result(found: LargeTrajectory | Rejection) -> LargeTrajectory | MessageError:

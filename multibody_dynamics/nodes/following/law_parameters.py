@@ -8,13 +8,11 @@ a declaration share the parameter. A setting with parts, such as the adaptation,
 parameters, of which the first switches it on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import Field, field, fields, make_dataclass
 from typing import Any, NamedTuple
 
-from ...dynamics.control import LAWS, ControllerSettings, in_short
+from ...dynamics.control import LAWS, ControllerSettings, law_list
 from ...dynamics.core import InputError
 from ..base.parameters import ParameterError
 from .following_parameters import FollowingParameters
@@ -54,7 +52,7 @@ class LawParameter(NamedTuple):
     def declaration(self, laws: list[str]) -> tuple[str, Any, Field[Any]]:
         """Name, type and field of a table of parameters; `laws` are those that have it."""
         data, default = dict(self.setting.metadata), self.default
-        whose = self.whole if self.whole not in ("", self.name) else in_short(laws)
+        whose = self.whole if self.whole not in ("", self.name) else law_list(laws)
         data |= {
             "description": f"{whose}: {self.meaning or data['description']}",
             "laws": tuple(laws),
@@ -85,21 +83,21 @@ def live_parameters(law: str) -> list[str]:
 
 def law_settings(law: str, values: Any) -> ControllerSettings:
     """The settings of a law with these values of its parameters. Raises ParameterError."""
-    given: dict[str, Any] = {}
+    values_of_law: dict[str, Any] = {}
     parts: dict[str, dict[str, Any]] = {}
     names = {}
     for each in parameters_of(law):
         names[each.setting.name] = each.name
-        chosen = parts.setdefault(each.whole, {}) if each.whole else given
+        chosen = parts.setdefault(each.whole, {}) if each.whole else values_of_law
         chosen[each.setting.name] = each.value(values)
     try:
         for setting in fields(LAWS[law]):
             name = _name(setting)
             if name in parts and getattr(values, name) != OFF:
-                given[setting.name] = setting.metadata["parts"](**parts[name])
-        if given.get("poles") is not None:
-            del given["bandwidth"]
-        return LAWS[law](**given)
+                values_of_law[setting.name] = setting.metadata["parts"](**parts[name])
+        if values_of_law.get("poles") is not None:
+            del values_of_law["bandwidth"]
+        return LAWS[law](**values_of_law)
     except InputError as error:
         word = str(error).partition(" ")[0]
         prefix = "" if names.get(word, word) == word else f"{names[word]}: "

@@ -22,8 +22,6 @@ A law starts with the stiffness and damping of the parameters, whenever it is ch
 activation; what came by topic lasts until then.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
@@ -45,7 +43,7 @@ from ...dynamics.control import (
 )
 from ...dynamics.core import Array, BackgroundThread
 from .flatness_controller_parameters import FlatnessControllerParameters
-from .law_design import HOLD, is_refused, judging_conditions, refusal_at, take_judgement
+from .law_judgement import HOLD, is_refused, judging_conditions, refusal_at, take_judgement
 from .law_parameters import live_parameters
 
 Parameters = FlatnessControllerParameters
@@ -60,14 +58,14 @@ class _Case(NamedTuple):
     target: ImpedanceTarget | None
 
 
-class _Found(NamedTuple):
+class _JudgedLaw(NamedTuple):
     """A verdict, and the law designed anew if other settings had to be lowered than before."""
 
     verdict: Verdict
     redesigned: Controller | None
 
 
-class _Known(NamedTuple):
+class _KnownVerdict(NamedTuple):
     """Why a case is refused, or an empty text, and its judgement, if there is one. `is_new` : a
     law was chosen and has just been judged."""
 
@@ -124,10 +122,10 @@ class LiveLaws:
         self._wanted: tuple[Parameters, Callable[[], None]] = (p, lambda: None)
         self._accepted = p  # the last parameters whose stiffness and damping are in force
         self._tuning: _Tuning | None = None
-        self._known: dict[_Case, _Known] = {}
+        self._known: dict[_Case, _KnownVerdict] = {}
         for name, judgement in self._laws.judgements.items():
             if not is_refused(p, name, judgement) or name == HOLD:
-                self._known[self._key(self._case(name))] = _Known("", judgement)
+                self._known[self._key(self._case(name))] = _KnownVerdict("", judgement)
         self._process = JudgingProcess()
         self._thread = BackgroundThread(
             "live laws", JudgingProcess.drop_realtime_priority, defer=defer
@@ -279,15 +277,15 @@ class LiveLaws:
         )
         self._thread.replace(partial(self._take, case), self._judge, request)
 
-    def _judge(self, request: JudgingRequest) -> _Found:
+    def _judge(self, request: JudgingRequest) -> _JudgedLaw:
         """In the thread: wait for the process, and design the law anew if other settings were
         lowered than before."""
         verdict = self._process.submit(request).result()
         if not request.lowers or _is_same(verdict.lowered, request.lowered.get(request.name, {})):
-            return _Found(verdict, None)
-        return _Found(verdict, self._laws.redesign(request.name, request.q, verdict.lowered))
+            return _JudgedLaw(verdict, None)
+        return _JudgedLaw(verdict, self._laws.redesign(request.name, request.q, verdict.lowered))
 
-    def _take(self, case: _Case, done: Future[_Found]) -> None:
+    def _take(self, case: _Case, done: Future[_JudgedLaw]) -> None:
         """In the thread of the executor: note whether what was judged is accepted, and proceed."""
         self.judging, self._asked = "", None
         name, laws, p = case.name, self._laws, self._wanted[0]
@@ -298,7 +296,7 @@ class LiveLaws:
             if is_kept:
                 self._logger.error(f"law '{name}' remains in force, but {problem}")
             refusal = "" if is_kept else f"law '{name}' is refused: {problem}"
-            self._known[self._key(case)] = _Known(refusal, None)
+            self._known[self._key(case)] = _KnownVerdict(refusal, None)
             self._proceed()
             return
         verdict, redesigned = done.result()
@@ -316,7 +314,7 @@ class LiveLaws:
             laws.install(name, redesigned)
         if refusal and name == HOLD and self.in_force != HOLD:
             self._logger.error(f"{refusal}; it stops the arm after a fault all the same")
-        self._known[self._key(case)] = _Known(refusal, verdict.judgement, is_chosen)
+        self._known[self._key(case)] = _KnownVerdict(refusal, verdict.judgement, is_chosen)
         self._proceed()
 
     # Verdicts

@@ -3,8 +3,6 @@
 
 """The limits of the motors, and how often they cut a command."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Runs cycles on the newest pair of states, although messages may have queued up. Uses no ROS."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -4,8 +4,6 @@
 """Combines link and motor states, which arrive on two topics, into measured signals, and notices
 when one side is missing."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 

@@ -4,8 +4,6 @@
 """The topic `stiffness_reference`: second outputs that the joints with variable stiffness are to
 have."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -3,8 +3,6 @@
 
 """Streams of targets for the joints, from the topics that `stream_topics` names."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -56,11 +54,11 @@ class StreamInput:
             stream_smoothing=p.stream_smoothing,
             stream_acceleration=p.stream_acceleration,
         )
-        found = design_stream(
+        designed = design_stream(
             robot.model, robot.actuators, robot.soft_limits, limits.limits, settings,
             stiffness=stiffness,
         )  # fmt: skip
-        followed.allow_streams(found)
+        followed.allow_streams(designed)
         self._followed, self._matcher = followed, JointMatcher(names)
         # One value per joint, in the order of command_joints; of the robot if these are motors.
         self._order = p.command_joints if set(p.command_joints) == set(names) else names
@@ -69,8 +67,8 @@ class StreamInput:
         if COMMANDS in p.stream_topics:
             inputs.listen(Float64MultiArray, COMMANDS, self._on_commands, best_effort(DEPTH))
         node.get_logger().info(
-            f"streams: {', '.join(p.stream_topics)}; averaged over {found.smoothing:.3g} s,"
-            f" accelerations up to {np.array2string(found.acceleration, precision=3)}"
+            f"streams: {', '.join(p.stream_topics)}; averaged over {designed.smoothing:.3g} s,"
+            f" accelerations up to {np.array2string(designed.acceleration, precision=3)}"
         )
 
     def _on_targets(self, message: JointState) -> None:

@@ -3,8 +3,6 @@
 
 """A ramp from the last motor torques to those of a law. Uses no ROS."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...dynamics.core import Array

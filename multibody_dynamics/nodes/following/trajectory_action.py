@@ -8,8 +8,6 @@ trajectory_goal.py and the node decide which goals are acceptable and how they e
 takes care of the action's goal handles and messages.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,7 +17,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 from ...dynamics.core import Array
 from ..base.messages import SECOND, MessageError, set_stamp
 from ..base.runtime import ManagedNode
-from .trajectory_goal import REFUSALS, Code, Verdict
+from .trajectory_goal import REFUSALS, ErrorCode, GoalResult
 
 try:
     from control_msgs.action import FollowJointTrajectory
@@ -100,11 +98,11 @@ class TrajectoryAction:
         set_stamp(feedback.header.stamp, stamp)
         self._handle.publish_feedback(feedback)
 
-    def end(self, verdict: Verdict) -> None:
+    def end(self, verdict: GoalResult) -> None:
         """End the current goal, if any."""
         handle, self._handle = self._handle, None
         if handle is not None:
-            reached = verdict.code == Code.SUCCESSFUL
+            reached = verdict.code == ErrorCode.SUCCESSFUL
             self._finish(handle, handle.succeed if reached else handle.abort, verdict)
 
     def _on_accepted(self, handle: Any) -> None:
@@ -119,8 +117,8 @@ class TrajectoryAction:
                 raise MessageError("empty", "no points; to stop a motion, cancel its goal")
             self._follow(goal)
         except MessageError as error:
-            code = REFUSALS.get(error.reason, Code.INVALID_GOAL)
-            self._finish(handle, handle.abort, Verdict(code, str(error)))
+            code = REFUSALS.get(error.reason, ErrorCode.INVALID_GOAL)
+            self._finish(handle, handle.abort, GoalResult(code, str(error)))
         else:
             self._handle, self._reported = handle, 0
 
@@ -129,12 +127,12 @@ class TrajectoryAction:
             return CancelResponse.REJECT  # it has already ended
         self._handle = None
         self._stop()
-        verdict = Verdict(Code.SUCCESSFUL, "cancelled: stopping")
+        verdict = GoalResult(ErrorCode.SUCCESSFUL, "cancelled: stopping")
         # The goal can end as canceled only after this callback has returned.
         self._node.defer(lambda: self._finish(handle, handle.canceled, verdict))
         return CancelResponse.ACCEPT
 
-    def _finish(self, handle: Any, conclude: Callable[[], None], verdict: Verdict) -> None:
+    def _finish(self, handle: Any, conclude: Callable[[], None], verdict: GoalResult) -> None:
         conclude()
         code, text = verdict
         result = FollowJointTrajectory.Result(error_code=int(code), error_string=text)

@@ -25,7 +25,7 @@ ERASED = -1.0  # in a goal: no tolerance
 QUANTITIES = ("position", "velocity")  # accelerations are not measured
 
 
-class Code(IntEnum):
+class ErrorCode(IntEnum):
     """`error_code` of control_msgs/action/FollowJointTrajectory."""
 
     SUCCESSFUL = 0
@@ -38,18 +38,18 @@ class Code(IntEnum):
 
 # The code of a rejected trajectory, by MessageError.reason; any other reason is an invalid goal.
 REFUSALS = {
-    "unnamed": Code.INVALID_JOINTS,
-    "repeated joint": Code.INVALID_JOINTS,
-    "unknown joint": Code.INVALID_JOINTS,
-    "missing joint": Code.INVALID_JOINTS,
-    "in the past": Code.OLD_HEADER_TIMESTAMP,
+    "unnamed": ErrorCode.INVALID_JOINTS,
+    "repeated joint": ErrorCode.INVALID_JOINTS,
+    "unknown joint": ErrorCode.INVALID_JOINTS,
+    "missing joint": ErrorCode.INVALID_JOINTS,
+    "in the past": ErrorCode.OLD_HEADER_TIMESTAMP,
 }
 
 
-class Verdict(NamedTuple):
+class GoalResult(NamedTuple):
     """How a motion ended."""
 
-    code: Code
+    code: ErrorCode
     text: str
 
 
@@ -62,7 +62,7 @@ class JointTolerance(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Tolerances:
+class GoalTolerances:
     """Tolerances of a motion.
 
     path, goal: (2, n) maximum deviations of position and velocity; inf: no limit. goal_time: s
@@ -76,7 +76,7 @@ class Tolerances:
     @classmethod
     def of_parameters(
         cls, n: int, *, path: float, goal: float, stopped_velocity: float, goal_time: float
-    ) -> Tolerances:
+    ) -> GoalTolerances:
         """The same tolerances for all joints; 0: no limit."""
         columns = [[path or np.inf, np.inf], [goal or np.inf, stopped_velocity or np.inf]]
         first, last = (np.repeat(np.array(column)[:, None], n, axis=1) for column in columns)
@@ -88,9 +88,9 @@ class Tolerances:
         path: Iterable[JointTolerance],
         goal: Iterable[JointTolerance],
         goal_time: float,
-    ) -> Tolerances:
+    ) -> GoalTolerances:
         """These tolerances, changed by a goal: 0 keeps one, -1 removes it. Raises MessageError."""
-        return Tolerances(
+        return GoalTolerances(
             _changed(self.path, joint_names, "path_tolerance", path),
             _changed(self.goal, joint_names, "goal_tolerance", goal),
             _chosen(self.goal_time, goal_time, "goal_time_tolerance"),
@@ -125,10 +125,12 @@ def _chosen(default: float, wanted: float, what: str) -> float:
 class TrajectoryGoal:
     """Monitors a motion until it ends. end: time at which its last point is due, ns."""
 
-    def __init__(self, joint_names: Sequence[str], tolerances: Tolerances, end: int) -> None:
+    def __init__(self, joint_names: Sequence[str], tolerances: GoalTolerances, end: int) -> None:
         self.joint_names, self.tolerances, self.end = tuple(joint_names), tolerances, end
 
-    def judge(self, time: int, desired: Array, position: Array, velocity: Array) -> Verdict | None:
+    def judge(
+        self, time: int, desired: Array, position: Array, velocity: Array
+    ) -> GoalResult | None:
         """The verdict once the motion has ended, None before.
 
         desired: (5, n) at `time` (ns). position, velocity: (n,) measured; NaN where not measured,
@@ -137,15 +139,15 @@ class TrajectoryGoal:
         errors = np.abs([desired[0] - position, desired[1] - velocity])
         if time < self.end:
             missed = self._missed(errors, self.tolerances.path, "motion")
-            return Verdict(Code.PATH_TOLERANCE_VIOLATED, missed) if missed else None
+            return GoalResult(ErrorCode.PATH_TOLERANCE_VIOLATED, missed) if missed else None
         missed = self._missed(errors, self.tolerances.goal, "goal")
         if not missed:
-            return Verdict(Code.SUCCESSFUL, "goal reached")
+            return GoalResult(ErrorCode.SUCCESSFUL, "goal reached")
         late = 1e-9 * (time - self.end)
         if late <= self.tolerances.goal_time:
             return None
-        return Verdict(
-            Code.GOAL_TOLERANCE_VIOLATED,
+        return GoalResult(
+            ErrorCode.GOAL_TOLERANCE_VIOLATED,
             f"{missed}; the last point was due {late:.3g} s ago; allowed:"
             f" {self.tolerances.goal_time:g} s (goal_time_tolerance)",
         )

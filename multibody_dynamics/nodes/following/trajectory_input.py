@@ -4,8 +4,6 @@
 """The trajectories that a node receives: the topic `joint_trajectory` and the action
 `~/follow_joint_trajectory`."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 
@@ -85,11 +83,11 @@ class TrajectoryInput:
             self._node.get_logger().warning(text)
             self._followed.events.add("single points like those of a stream", text)
 
-    def _on_planned(self, found: LargeTrajectory | MessageError) -> None:
+    def _on_planned(self, planned: LargeTrajectory | MessageError) -> None:
         try:
-            if isinstance(found, MessageError):
-                raise found
-            self._followed.follow(found.request, planned=found.planned)
+            if isinstance(planned, MessageError):
+                raise planned
+            self._followed.follow(planned.request, planned=planned.planned)
         except MessageError as error:
             self._inputs.reject(TOPIC, error)
         else:

@@ -3,8 +3,6 @@
 
 """Learning of a repeated trajectory, and its file, outside the control cycle."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path

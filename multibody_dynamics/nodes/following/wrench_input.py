@@ -3,8 +3,6 @@
 
 """The topic `external_wrench`: a contact wrench that someone else measures or announces."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

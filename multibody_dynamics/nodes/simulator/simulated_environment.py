@@ -4,8 +4,6 @@
 """The environment of the simulated arm: payload, hit, external wrench, and commanded stiffnesses
 of joints without a motor that sets them."""
 
-from __future__ import annotations
-
 import threading
 from collections import deque
 

@@ -9,8 +9,6 @@ two commands and jumps at the next one. Its value at the end of the cycle is low
 half a cycle times the derivative gain times the acceleration, as if the rotor were lighter.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from math import inf
 

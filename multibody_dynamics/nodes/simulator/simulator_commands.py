@@ -3,8 +3,6 @@
 
 """Motor commands of the simulated arm: checks them and keeps the newest one, on any interface."""
 
-from __future__ import annotations
-
 import threading
 import time
 from typing import Any, NamedTuple
@@ -33,7 +31,7 @@ INTERFACES = {
 """Topic and type of each command interface."""
 
 
-class Command(NamedTuple):
+class PlantCommand(NamedTuple):
     """A command in the order of the motors; replaced as a whole, never modified."""
 
     received: int  # ns, steady clock
@@ -52,7 +50,7 @@ class Command(NamedTuple):
         return 1e-9 * (min(age, stamp - self.state) if stamp >= self.state else age)
 
 
-class Commands:
+class PlantCommands:
     """Checks the messages of one command interface and keeps the newest command.
 
     motors: their names. order: the motors in the order of messages without names. `newest` is None
@@ -74,7 +72,7 @@ class Commands:
         self._answered = threading.Condition()
         self.restart(None)
 
-    def restart(self, initial: Command | None) -> None:
+    def restart(self, initial: PlantCommand | None) -> None:
         """Forget all commands; `initial` applies until the next one."""
         self.newest = initial
         self.answers = 0  # ns, stamp of the state that the newest command answers
@@ -110,24 +108,24 @@ class Commands:
 
     def _read_array(
         self, message: Float64MultiArray, now: int, stamp: int, timeout: float
-    ) -> tuple[int, Command]:
+    ) -> tuple[int, PlantCommand]:
         torque = np.empty(len(self._motors))
         torque[self._place] = read_command_array(message, self._order)
-        return 0, Command(now, stamp, torque)
+        return 0, PlantCommand(now, stamp, torque)
 
     def _read_stamped(
         self, message: JointState, now: int, stamp: int, timeout: float
-    ) -> tuple[int, Command]:
+    ) -> tuple[int, PlantCommand]:
         self._matcher.require_all(message.name)
         self._state.restart()
         self._state.accept(message, stamp, int(SECOND * timeout))
         answers = self._state.stamp
         self._reject_older(answers, stamp, timeout)
-        return answers, Command(now, stamp, self._state.effort.copy())
+        return answers, PlantCommand(now, stamp, self._state.effort.copy())
 
     def _read_motor_command(
         self, message: JointTrajectory, now: int, stamp: int, timeout: float
-    ) -> tuple[int, Command]:
+    ) -> tuple[int, PlantCommand]:
         command = read_motor_command(message, self._matcher)
         # Duration has the same fields as Time.
         due = command.stamp + nanoseconds(message.points[0].time_from_start)
@@ -139,7 +137,7 @@ class Commands:
             )
         if command.stamp:
             self._reject_older(command.stamp, stamp, timeout)
-        return command.stamp, Command(
+        return command.stamp, PlantCommand(
             now,
             stamp,
             torque=self._zero if command.effort is None else command.effort,

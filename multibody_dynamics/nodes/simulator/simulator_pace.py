@@ -3,8 +3,6 @@
 
 """The timing of the simulator: when the next cycle runs, and the time of its state."""
 
-from __future__ import annotations
-
 import threading
 import time
 from typing import NamedTuple, Protocol
@@ -14,7 +12,7 @@ from ..base.messages import SECOND
 LONGEST_SLEEP = 0.1  # s; the longest delay of `leave`
 
 
-class Cycle(NamedTuple):
+class SimulationCycle(NamedTuple):
     """One cycle of the simulator."""
 
     due: int  # ns, steady clock
@@ -27,7 +25,7 @@ class Pace(Protocol):
     lost: int
     """ns of real time lost since the start, because the simulator could not catch up."""
 
-    def next(self, max_lag: float) -> Cycle | None:
+    def next(self, max_lag: float) -> SimulationCycle | None:
         """Wait for the next cycle; None after `leave`. max_lag: longest delay to catch up, s."""
 
     def leave(self) -> None:
@@ -51,7 +49,7 @@ class SteadyPace:
         self._wake = time.monotonic_ns()
         self._to_system_time = time.time_ns() - self._wake
 
-    def next(self, max_lag: float) -> Cycle | None:
+    def next(self, max_lag: float) -> SimulationCycle | None:
         while not self._leave.is_set():
             now = time.monotonic_ns()
             late = now - self._wake
@@ -68,10 +66,10 @@ class SteadyPace:
             self._wake += round(self._period / self.speed) if self.speed else 0
             if self._time is not None:
                 self._time += self._period
-                return Cycle(due, self._time)
+                return SimulationCycle(due, self._time)
             if abs(time.time_ns() - now - self._to_system_time) > limit:  # the clock was set
                 self._to_system_time = time.time_ns() - now
-            return Cycle(due, due + self._to_system_time)
+            return SimulationCycle(due, due + self._to_system_time)
         return None
 
     def leave(self) -> None:
@@ -105,7 +103,7 @@ class ClockPace:
             self._changed.notify()
         return went_back
 
-    def next(self, max_lag: float) -> Cycle | None:
+    def next(self, max_lag: float) -> SimulationCycle | None:
         with self._changed:
             self._changed.wait_for(lambda: self._is_left or self._behind() >= self._period)
             if self._is_left or self._time is None:
@@ -115,7 +113,7 @@ class ClockPace:
                 self.lost += late
                 self._time += late
             self._time += self._period
-            return Cycle(self._received, self._time)
+            return SimulationCycle(self._received, self._time)
 
     def leave(self) -> None:
         with self._changed:

@@ -3,8 +3,6 @@
 
 """The parameters of the simulator."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -3,8 +3,6 @@
 
 """The plant of the simulator, created from parameters, and the monitor of its limits."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -128,7 +126,7 @@ def _per_joint(name: str, values: tuple[float, ...], model: MultibodyModel) -> t
     return values
 
 
-class Strain:
+class OverloadCounter:
     """Counts the cycles with a motor at its torque limit or a spring beyond its travel."""
 
     def __init__(self, plant: Plant) -> None:

@@ -188,10 +188,10 @@ class PathPlanner:
     def near(self, pose: Array, q: Array) -> Array:
         """(n,) the position next to q that has the tool at a pose (4, 4), without a search for
         others. Raises MessageError if there is none."""
-        found = self._near.solve(pose, initial=q)
-        if not found.success:
-            raise MessageError("unreachable", f"near the last target: {found.reason}")
-        return found.q
+        solution = self._near.solve(pose, initial=q)
+        if not solution.success:
+            raise MessageError("unreachable", f"near the last target: {solution.reason}")
+        return solution.q
 
     def manipulability(self, q: Array) -> Manipulability:
         weights, length = self.resolution.weights, self.resolution.length
@@ -267,11 +267,11 @@ class PathPlanner:
         return states
 
     def _require_reachable(self, place: str, pose: Array, q: Array) -> None:
-        found = self._kinematics.solve(pose, q)
-        if not found.success:
-            limit = found.reason.startswith("joint limit")
+        solution = self._kinematics.solve(pose, q)
+        if not solution.success:
+            limit = solution.reason.startswith("joint limit")
             raise MessageError(
-                "joint limit" if limit else "unreachable", f"{place}: {found.reason}"
+                "joint limit" if limit else "unreachable", f"{place}: {solution.reason}"
             )
 
     def _check(self, path: PosePath, grid: Array, states: Array, limits: PathLimits) -> None:

@@ -9,8 +9,6 @@ node is configured. It computes one thing after the other; a request that a newe
 or that the node no longer wants because it is being deactivated, ends after its present step.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Callable
@@ -54,7 +52,7 @@ class PlannedPath(NamedTuple):
     law: Reference
 
 
-class Wanted(NamedTuple):
+class Ticket(NamedTuple):
     """Whether a request is still the newest one.
 
     The node keeps the number in a file without a name, which the planning process reads through
@@ -103,9 +101,9 @@ class PlanningProcess:
         """Compute function(setup, wanted, *arguments), and call `then` with the result, or with a
         MessageError, in the executor's thread. The request replaces any earlier one."""
         self.drop()
-        wanted = Wanted(os.getpid(), self._newest.fileno(), self._number)
+        ticket = Ticket(os.getpid(), self._newest.fileno(), self._number)
         self._process.deliver(
-            lambda found: then(_result(found)), _attempt, function, self._setup, wanted, *arguments
+            lambda found: then(_result(found)), _attempt, function, self._setup, ticket, *arguments
         )
 
 
@@ -151,23 +149,23 @@ def _frames(setup: PlannerSetup, q: Array) -> Callable[[str], Array]:
     return frame
 
 
-def read_poses(setup: PlannerSetup, wanted: Wanted, data: bytes, q: Array) -> Array:
+def read_poses(setup: PlannerSetup, ticket: Ticket, data: bytes, q: Array) -> Array:
     """The poses (k, 4, 4) of a serialised Path; q (n,): the desired position when it arrived."""
     return read_path(deserialize_message(data, Path), _frames(setup, q))
 
 
 def plan_path(
-    setup: PlannerSetup, wanted: Wanted, q: Array, poses: Array, limits: PathLimits, shape: str
+    setup: PlannerSetup, ticket: Ticket, q: Array, poses: Array, limits: PathLimits, shape: str
 ) -> PlannedPath:
     """The motion from rest at q (n,) through poses (k, 4, 4); see `PathPlanner.plan`."""
-    motion = _planner(setup).plan(q, poses, limits, shape=shape, is_wanted=wanted)
+    motion = _planner(setup).plan(q, poses, limits, shape=shape, is_wanted=ticket)
     return PlannedPath(motion.path.path, motion.path.grid, motion.path.states, motion.law)
 
 
 def convert_points(
-    setup: PlannerSetup, wanted: Wanted, data: bytes, q: Array, limits: PathLimits, stop: float
+    setup: PlannerSetup, ticket: Ticket, data: bytes, q: Array, limits: PathLimits, stop: float
 ) -> TrajectoryRequest:
     """The joint points of a serialised tool trajectory; see `PathPlanner.joint_points`."""
     message = deserialize_message(data, MultiDOFJointTrajectory)
     request = read_cartesian_trajectory(message, setup.task.body, _frames(setup, q))
-    return _planner(setup).joint_points(request, q, limits, stop, is_wanted=wanted)
+    return _planner(setup).joint_points(request, q, limits, stop, is_wanted=ticket)

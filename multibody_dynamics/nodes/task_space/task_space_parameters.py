@@ -3,8 +3,6 @@
 
 """The parameters of the task-space node."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 
 from ...dynamics.tasks import GROUPS

@@ -4,8 +4,6 @@
 """The tool motions that a node receives: the topics `target_pose`, `cartesian_path` and
 `cartesian_trajectory`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -197,7 +195,7 @@ class ToolInput:
             self._supervisor.check_stamp(stamp)
 
     def _desired_position(self) -> Array:
-        if not self._motion.is_there:
+        if not self._motion.is_active:
             raise MessageError("no state", "no joint state received yet to start from")
         return self._desired[0].copy()
 

@@ -4,8 +4,6 @@
 """The desired motion of a node whose tool follows paths: holds, paths, and streamed points. Uses
 ROS messages, but no node."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -67,7 +65,7 @@ class ToolMotion(DesiredMotion):
             self._running, self._next = stop(passing, t, duration=STOP), None
             self.version += 1
             self._running.evaluate(t, out)
-            self.wanted[:] = out
+            self.desired[:] = out
 
     def come_to_rest(self, duration: float) -> Array:
         """Stop the current motion and drop a pending one; returns the q (n,) at which it rests.

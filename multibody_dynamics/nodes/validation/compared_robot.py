@@ -3,8 +3,6 @@
 
 """The robot of nodes that compare states with a model: parameters, and the measured joints."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 
 """The parameters of the drift node."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 
 from ...dynamics.core import InputError, declared

@@ -123,8 +123,8 @@ class ReportedRecordings:
         log = self._log
         log.info(f"{recorder.messages} messages recorded in {recorder.bag}: writing the report")
         try:
-            found = validate(recorder.bag, settings, robot=self._robot)
-            page = write_report(found, recorder.folder)
+            validation = validate(recorder.bag, settings, robot=self._robot)
+            page = write_report(validation, recorder.folder)
         except (DynamicsError, OSError) as error:
             log.error(f"no report: {error}")
             self._reported = {"last report": f"none: {error}"}
@@ -132,8 +132,8 @@ class ReportedRecordings:
             log.error(f"no report:\n{traceback.format_exc()}")
             self._reported = {"last report": "none, see the log"}
         else:
-            log.info("\n".join([*summary(found, None, page), *found.problems]))
-            self._reported = {"last report": str(page), "its largest nrms": found.worst}
+            log.info("\n".join([*summary(validation, None, page), *validation.problems]))
+            self._reported = {"last report": str(page), "its largest nrms": validation.worst}
 
 
 class StateRecorder:

@@ -3,8 +3,6 @@
 
 """Collects pairs of joint and motor states, from which springs are watched."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """The parameters of the validation node."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ..base.parameters import ParameterError, parameter

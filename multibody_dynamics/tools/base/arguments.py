@@ -3,8 +3,6 @@
 
 """Types of command-line arguments, and options shared by several commands."""
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Callable

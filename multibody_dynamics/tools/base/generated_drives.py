@@ -9,8 +9,6 @@ gears do: without it, nothing but late torques would stop the arm. A link withou
 of SMALLEST of the largest link.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Loads robots when nodes have already reported the loader's warnings."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 

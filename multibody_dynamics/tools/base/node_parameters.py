@@ -3,8 +3,6 @@
 
 """Names of the nodes, and files with their parameters, read without ROS."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

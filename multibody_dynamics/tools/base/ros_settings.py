@@ -8,8 +8,6 @@ tests and the shell (`multibody_dynamics.tools.environment` prints them). The no
 do not need them: start those nodes with the settings of your own system.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import zlib

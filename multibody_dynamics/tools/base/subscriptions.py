@@ -13,8 +13,6 @@ sent a message; the numbers of several publishers are distinguished by their ord
 middleware does not number messages, steps between header stamps are compared with the usual step.
 """
 
-from __future__ import annotations
-
 import struct
 from collections import deque
 from collections.abc import Iterator

@@ -12,8 +12,6 @@ To add one, write its module and add the module's name to COMMANDS. Anything slo
 ROS, Matplotlib, the dynamics) is imported inside `run`, which keeps --help fast and free of ROS.
 """
 
-from __future__ import annotations
-
 import argparse
 from importlib import import_module
 from typing import Protocol, cast

@@ -3,8 +3,6 @@
 
 """The command `collision-thresholds`."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

@@ -3,8 +3,6 @@
 
 """The command `compose`."""
 
-from __future__ import annotations
-
 import argparse
 
 HELP = "Run several nodes in one process, on one executor"

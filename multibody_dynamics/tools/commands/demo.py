@@ -3,8 +3,6 @@
 
 """The command `demo`."""
 
-from __future__ import annotations
-
 import argparse
 from contextlib import nullcontext
 from pathlib import Path

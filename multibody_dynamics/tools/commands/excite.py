@@ -3,8 +3,6 @@
 
 """The command `excite`."""
 
-from __future__ import annotations
-
 import argparse
 import os
 from pathlib import Path

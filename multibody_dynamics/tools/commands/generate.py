@@ -3,8 +3,6 @@
 
 """The command `generate`."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any

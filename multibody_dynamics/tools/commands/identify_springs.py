@@ -3,8 +3,6 @@
 
 """The command `identify-springs`, an alias of `identify --only springs`."""
 
-from __future__ import annotations
-
 import argparse
 
 from . import identify

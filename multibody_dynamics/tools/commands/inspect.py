@@ -3,8 +3,6 @@
 
 """The command `inspect`."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 
@@ -42,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from ...dynamics import load_actuators
-    from ...dynamics.rigid import check_model
+    from ...dynamics.rigid import inspect_model
     from ..robot import inspection
     from ..robot.declared_drives import declared_drives, drive_lines, springs_file
     from ..robot.plot_model import save_picture
@@ -60,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     torques, why = inspection.typical_torques(model)
     unit = "rad or m; N m or N, rates per s; moving: at up to half the speed limits"
     print(f"\nJoints ({unit})", *inspection.joint_table(model, torques, **full), sep="\n")
-    found = check_model(model)
+    found = inspect_model(model)
     lines = [*filter(None, [why]), *inspection.finding_lines(found, **full)]
     print("\nChecks", *inspection.wrapped(lines), sep="\n")
     if drives := declared_drives(options.robot, model):

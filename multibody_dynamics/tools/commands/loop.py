@@ -3,8 +3,6 @@
 
 """The command `loop`."""
 
-from __future__ import annotations
-
 import argparse
 import os
 from contextlib import AbstractContextManager, nullcontext

@@ -3,8 +3,6 @@
 
 """The command `monitor`."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 
 """The command `prove`."""
 
-from __future__ import annotations
-
 import argparse
 import os
 from pathlib import Path
@@ -84,9 +82,9 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..road.known_robots import RobotFiles
-    from ..road.predicted_control import LAWS, Proof
-    from ..road.proof import prove
+    from ..proof.known_robots import RobotFiles
+    from ..proof.predicted_control import LAWS, Proof
+    from ..proof.proof import prove
 
     files = RobotFiles(options.urdf, options.elastic_joints, options.identified, options.gravity)
     options.laws = options.laws or LAWS

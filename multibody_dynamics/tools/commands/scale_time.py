@@ -3,8 +3,6 @@
 
 """The command `scale-time`."""
 
-from __future__ import annotations
-
 import argparse
 import warnings
 from pathlib import Path

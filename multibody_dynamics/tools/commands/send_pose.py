@@ -3,8 +3,6 @@
 
 """The command `send-pose`."""
 
-from __future__ import annotations
-
 import argparse
 
 from ..base.arguments import domain, namespace, positive

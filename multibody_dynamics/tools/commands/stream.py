@@ -3,8 +3,6 @@
 
 """The command `stream`."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 
@@ -79,22 +77,22 @@ def run(options: argparse.Namespace) -> int:
     if options.save:
         write_stream(stream, options.save)
     with_progress = ProgressBar("of the stream")
-    found = replay(
+    played = replay(
         model, actuators, stream, plant=options.plant, torque_rate=options.torque_rate,
         is_stamped=not options.unstamped, on_progress=with_progress,
     )  # fmt: skip
     with_progress(1.0)
-    file = write_report(found, stream, f"Stream {Path(options.file).name}", options.output)
-    rate = float((found.torque_rate / found.motors.torque_rate).max())
+    file = write_report(played, stream, f"Stream {Path(options.file).name}", options.output)
+    rate = float((played.torque_rate / played.motors.torque_rate).max())
     print(
-        f"links against the smoothed target: {1e3 * found.error_rms:.3g} mrad rms; delay"
-        f" {1e3 * float(found.delay.max()):.1f} ms; torque rates up to {rate:.0%} of their limit;"
-        f" {len(found.stops)} stops"
+        f"links against the smoothed target: {1e3 * played.error_rms:.3g} mrad rms; delay"
+        f" {1e3 * float(played.delay.max()):.1f} ms; torque rates up to {rate:.0%} of their limit;"
+        f" {len(played.stops)} stops"
     )
     print(f"written: {file}")
     if options.view:
         from ..view.viewer_page import write_motion
 
-        motion = viewed(found, model, actuators, Path(options.file).name)
+        motion = viewed(played, model, actuators, Path(options.file).name)
         print(f"motion: {write_motion(urdf, model, motion, options.output / 'motion.html')}")
-    return 0 if not found.stops else 1
+    return 0 if not played.stops else 1

@@ -3,8 +3,6 @@
 
 """The command `torque-report`."""
 
-from __future__ import annotations
-
 import argparse
 from math import pi
 from pathlib import Path

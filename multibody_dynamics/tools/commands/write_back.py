@@ -3,8 +3,6 @@
 
 """The command `write-back`."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from ...dynamics import InputError, load_actuators
-    from ...dynamics.rigid import check_model
+    from ...dynamics.rigid import inspect_model
     from ..robot import inspection
     from ..robot.identified_results import read_results
     from ..robot.write_back import write_back
@@ -54,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
         for name in files:
             (new / name).replace(options.output / name)
     print(table, *found.notes, sep="\n")
-    problems = check_model(model)
+    problems = inspect_model(model)
     for finding in problems:
         print(f"{'WRONG' if finding.severe else 'suspicious'}: {finding.text}")
     print(f"{options.output}: {', '.join(files)}")

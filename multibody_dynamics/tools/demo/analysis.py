@@ -9,8 +9,6 @@ the errors from the measured states: no intermediate result comes from the nodes
 only the torques are taken.
 """
 
-from __future__ import annotations
-
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping

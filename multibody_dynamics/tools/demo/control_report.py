@@ -3,8 +3,6 @@
 
 """The report that compares the control laws, as JSON and as a page with two pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -75,19 +73,19 @@ def _ratios(
 
 def _problems(report: Mapping[str, Any]) -> list[str]:
     """Rejected trajectories, and flatness-based laws that are not better."""
-    found = [
+    problems = [
         f"{name}: the controller rejected {reason}"
         for name, run in report["runs"].items()
         for reason in run["refused"]
     ]
     # Without lockstep, a busy computer can spoil any run, regardless of the law.
     if report["lockstep"]:
-        found += [
+        problems += [
             f"{plant}: {classic} has only {ratio:.2f} times the rms error of {flat}"
             for plant, classic, flat, ratio in _each_ratio(report)
             if not ratio > CLEAR
         ]
-    return found
+    return problems
 
 
 def _each_ratio(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str, float]]:

@@ -4,8 +4,6 @@
 """Shared by both reports: units, the sections on problems, warnings and the setup, and the results
 in a few lines."""
 
-from __future__ import annotations
-
 import os
 import platform
 import sys

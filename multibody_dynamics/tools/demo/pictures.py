@@ -3,8 +3,6 @@
 
 """The pictures of the reports."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

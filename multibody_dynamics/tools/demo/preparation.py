@@ -3,8 +3,6 @@
 
 """Preparation of a demo: which runs to compare, and the parameters of the nodes for any robot."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib.util import find_spec

@@ -3,8 +3,6 @@
 
 """The report that compares the feedforward variants: as JSON and as a page with two pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -63,20 +61,20 @@ def _ratios(results: Mapping[str, Any]) -> dict[str, float]:
 def _problems(report: Mapping[str, Any]) -> list[str]:
     """Rejected trajectories, torques that differ from the library's, and a full feedforward that
     tracks no better."""
-    found = []
+    problems = []
     for variant, run in report["runs"].items():
-        found += [f"{variant}: the feedforward rejected {reason}" for reason in run["refused"]]
+        problems += [f"{variant}: the feedforward rejected {reason}" for reason in run["refused"]]
         for quantity, share in run["disagreement"].items():
             if not share <= TOLERANCE:
-                found.append(
+                problems.append(
                     f"{variant}: published {quantity} differs from the library by {share:.2g} of"
                     f" its largest value; rounding explains at most {TOLERANCE:g}"
                 )
     for variant, ratio in report["ratios of rms errors"].items():
         # Without lockstep, a busy computer can spoil any run, regardless of the feedforward.
         if report["lockstep"] and not ratio > 1.0:
-            found.append(f"{variant} tracks no worse than full: {ratio:.2f} times its rms error")
-    return found
+            problems.append(f"{variant} tracks no worse than full: {ratio:.2f} times its rms error")
+    return problems
 
 
 # The page

@@ -7,8 +7,6 @@
 comparison. `record` records a run in progress, including one started by launch/demo.launch.py.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Mapping

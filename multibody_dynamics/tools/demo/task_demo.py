@@ -7,8 +7,6 @@ Simulator and task_space_node run as separate processes, in simulated time. The 
 the hand is taken from the joint_trajectory that the node publishes for display.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

@@ -9,8 +9,6 @@ or earlier if the end of the file and metadata.yaml do not fit on the disk, and 
 summary, which readers then compile from the chunks (https://mcap.dev/spec).
 """
 
-from __future__ import annotations
-
 import os
 import struct
 from collections.abc import Mapping

@@ -8,8 +8,6 @@
 Remappings and parameters apply to all nodes; `-r __ns:=/left` puts them into a namespace.
 """
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Sequence
 from importlib import import_module
@@ -43,7 +41,7 @@ def compose(names: Sequence[str], arguments: Sequence[str], executor_kind: str =
     import rclpy
 
     from ...nodes.base.nonblocking_output import never_block
-    from ...nodes.base.runtime import Flag, create, initialise, make_executor, spin
+    from ...nodes.base.runtime import LeaveFlag, create, initialise, make_executor, spin
 
     for name in names:
         if names.count(name) > 1:
@@ -51,7 +49,7 @@ def compose(names: Sequence[str], arguments: Sequence[str], executor_kind: str =
                 f"duplicate node name '{name}': nodes of a second robot need a separate process"
             )
     classes = [node_class(name) for name in names]
-    leave = Flag()
+    leave = LeaveFlag()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, leave.on_signal)
     never_block()

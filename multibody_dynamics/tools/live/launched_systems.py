@@ -9,8 +9,6 @@ A launch file declares the arguments of a `System` and turns its nodes into laun
 nodes are made: the command's --help needs neither.
 """
 
-from __future__ import annotations
-
 import hashlib
 import shlex
 import subprocess

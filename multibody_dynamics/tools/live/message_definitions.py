@@ -3,8 +3,6 @@
 
 """Definitions and hashes of message types, from the installed packages."""
 
-from __future__ import annotations
-
 import os
 from importlib import import_module
 from pathlib import Path

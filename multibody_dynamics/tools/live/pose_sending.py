@@ -3,8 +3,6 @@
 
 """Sends a pose to a running task_space_node, and reads its answer from /diagnostics."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 

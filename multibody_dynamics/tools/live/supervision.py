@@ -6,8 +6,6 @@
 This is what `ros2 launch` does with the package's launch files, for computers without `launch`.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import threading

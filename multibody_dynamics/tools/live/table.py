@@ -4,8 +4,6 @@
 """The live table of `multibody_dynamics monitor`: torques, rates and margins of all joints, with
 periods and ages of the topics."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections import deque

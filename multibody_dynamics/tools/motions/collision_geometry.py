@@ -7,8 +7,6 @@ Spheres, cylinders and capsules are each enclosed by a capsule, boxes and meshes
 their bounding box. Meshes are searched for in the folder of the URDF and in the given folders.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

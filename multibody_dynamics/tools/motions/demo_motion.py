@@ -3,8 +3,6 @@
 
 """The demo motion of a robot, compared with its limits and as a table."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """The files, the text and the picture of an excitation plan."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,7 @@ from ...dynamics.motion import Reference, reproduction_error, sampled
 from ...reporting.figures import BLUE, GREEN, ORANGE, VERMILION, new_figure, save
 from ...reporting.tables import text_table
 from ...validation.trajectory_files import Form, Points, write_points
-from .excitation_plan import RUNS, Plan
+from .excitation_plan import RUNS, ExcitationPlan
 
 SUMMARY = "summary.json"
 COUNT = 1500  # samples of a run
@@ -49,7 +47,7 @@ def remove_plan(folder: Path) -> None:
             (folder / f"{name}{suffix}").unlink(missing_ok=True)
 
 
-def write_plan(plan: Plan, folder: Path) -> list[Path]:
+def write_plan(plan: ExcitationPlan, folder: Path) -> list[Path]:
     """Write the trajectories, the parameters of trajectory_node, summary.json and a picture."""
     folder.mkdir(parents=True, exist_ok=True)
     files = []
@@ -62,7 +60,7 @@ def write_plan(plan: Plan, folder: Path) -> list[Path]:
     return [*files, summary, picture]
 
 
-def _write_run(plan: Plan, name: str, run: Reference, folder: Path) -> list[Path]:
+def _write_run(plan: ExcitationPlan, name: str, run: Reference, folder: Path) -> list[Path]:
     points = sampled(run, plan.options.sample_period)
     data = np.stack([points.positions, points.velocities, points.accelerations])
     form = Form("csv", ("q", "qd", "qdd"))
@@ -82,7 +80,7 @@ def _write_run(plan: Plan, name: str, run: Reference, folder: Path) -> list[Path
     return [file, settings]
 
 
-def summary_of(plan: Plan) -> dict[str, Any]:
+def summary_of(plan: ExcitationPlan) -> dict[str, Any]:
     """The plan as plain data; what cannot be known, and unlimited values, are null."""
     errors = {
         error.name: {
@@ -148,7 +146,7 @@ def _number(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def describe_plan(plan: Plan) -> list[str]:
+def describe_plan(plan: ExcitationPlan) -> list[str]:
     """The table of the predicted errors, and the limits that each run uses most."""
     lines = [f"{plan.model.name}: {plan.model.n} joints"]
     lines += [f"- {note}" for note in plan.notes]
@@ -185,7 +183,7 @@ def describe_plan(plan: Plan) -> list[str]:
     return lines
 
 
-def save_picture(plan: Plan, file: Path) -> None:
+def save_picture(plan: ExcitationPlan, file: Path) -> None:
     """Joint motions of the first run as shares of their limits, the tool's path and the errors."""
     run = next(iter(plan.runs.values()))
     times = np.linspace(run.start_time, run.end_time, COUNT)
@@ -198,7 +196,7 @@ def save_picture(plan: Plan, file: Path) -> None:
     save(figure, file)
 
 
-def _motions(plan: Plan, axes: Any, times: Any, states: Any) -> None:
+def _motions(plan: ExcitationPlan, axes: Any, times: Any, states: Any) -> None:
     limits = plan.limits
     middle, half = 0.5 * (limits.lower + limits.upper), 0.5 * (limits.upper - limits.lower)
     rows = [(states[:, 0] - middle) / half]
@@ -215,7 +213,7 @@ def _motions(plan: Plan, axes: Any, times: Any, states: Any) -> None:
     axes[2].set_xlabel("time (s)")
 
 
-def _path(plan: Plan, axis: Any, states: Any) -> None:
+def _path(plan: ExcitationPlan, axis: Any, states: Any) -> None:
     """Side view and top view of the last bodies."""
     model = plan.model
     pose = forward_kinematics(model, states[:, 0]).pose
@@ -232,7 +230,7 @@ def _path(plan: Plan, axis: Any, states: Any) -> None:
     axis.legend(fontsize=7)
 
 
-def _errors(plan: Plan, axis: Any) -> None:
+def _errors(plan: ExcitationPlan, axis: Any) -> None:
     """Relative standard errors in ascending order; the highest bars, at the end, are infinite."""
     shown = [error for error in plan.errors if error.verdict != "-"]
     shown.sort(key=lambda error: error.relative if np.isfinite(error.relative) else np.inf)

@@ -3,8 +3,6 @@
 
 """The plan of an identification: exciting motions of a robot, and what they will reveal."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -67,7 +65,7 @@ class PlanOptions:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class ExcitationPlan:
     """The runs of a plan, and the predicted errors of all parameters after them."""
 
     options: PlanOptions
@@ -84,7 +82,7 @@ class Plan:
         return self.limits.model
 
 
-def make_plan(options: PlanOptions) -> Plan:
+def make_plan(options: PlanOptions) -> ExcitationPlan:
     """Compute the motions and predict the errors.
 
     Raises InputError for arguments and files that do not fit the robot, DynamicsError if there is
@@ -142,7 +140,7 @@ def make_plan(options: PlanOptions) -> Plan:
     runs = {name: runs[name] for name in wanted}
     if options.one_file:
         runs = {"all": _joined(limits, geometry, list(runs.values()))}
-    return Plan(options, limits, runs, excitation, errors, lost, noise, tuple(notes))
+    return ExcitationPlan(options, limits, runs, excitation, errors, lost, noise, tuple(notes))
 
 
 def _limits(

@@ -3,8 +3,6 @@
 
 """Time scaling of a trajectory: its motion, the limits, and a report of both."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -3,8 +3,6 @@
 
 """Thresholds of collision detection from a recording, and what they can find."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path

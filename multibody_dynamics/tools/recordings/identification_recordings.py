@@ -13,8 +13,6 @@ _antagonist to it, and the motor that sets a stiffness appends _stiffness. `stif
 joints whose stiffness is an input that no motor sets.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -3,8 +3,6 @@
 
 """The joint identification of a robot: `multibody_dynamics identify`."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
@@ -57,19 +55,19 @@ def identify_recordings(options: argparse.Namespace) -> int:
     settings = settings_of(options, actuators.motor_names if actuators else model.joint_names)
     runs = in_sequence(_read(options, model, actuators))
     fitted, held = split(runs, options.held_out)
-    found = identify_robot(
+    fit = identify_robot(
         model, fitted, actuators, held_out=held, settings=settings, progress=ProgressBar("steps")
     )
-    print(*lines(found, fitted, held), sep="\n")
+    print(*lines(fit, fitted, held), sep="\n")
     output = options.output or Path("identified")
     report, picture = output / "report.json", output / "identification.png"
-    written = (found.robot.write(output), found.covariance.write(output), report, picture)
-    write_json(figures(found, fitted, held), report)
-    draw(found, picture)
+    written = (fit.robot.write(output), fit.covariance.write(output), report, picture)
+    write_json(figures(fit, fitted, held), report)
+    draw(fit, picture)
     print(f"\nidentified: {', '.join(map(str, written))}")
-    if not found.is_complete:
+    if not fit.is_complete:
         print("multibody_dynamics: stopped; these are the results so far", file=sys.stderr)
-    return 0 if found.is_complete else 130
+    return 0 if fit.is_complete else 130
 
 
 def settings_of(options: argparse.Namespace, motors: Sequence[str]) -> IdentificationSettings:
@@ -154,24 +152,24 @@ def split(
 
 
 def figures(
-    found: RobotIdentification, fitted: Sequence[MeasuredRun], held: Sequence[MeasuredRun]
+    fit: RobotIdentification, fitted: Sequence[MeasuredRun], held: Sequence[MeasuredRun]
 ) -> dict[str, Any]:
     """All results as plain numbers, for JSON."""
     content = {
         "fitted": [run.name for run in fitted],
         "held out": [run.name for run in held],
         "recordings": [_facts(run) for run in (*fitted, *held)],
-        "cutoff": found.cutoff,
-        "rejected share": found.rejected,
-        "largest bias by position noise, before correction": found.bias,
-        "complete": found.is_complete,
-        "notes": list(found.notes),
+        "cutoff": fit.cutoff,
+        "rejected share": fit.rejected,
+        "largest bias by position noise, before correction": fit.bias,
+        "complete": fit.is_complete,
+        "notes": list(fit.notes),
         "residuals": [
             {name: value for name, value in each._asdict().items() if value == value}
-            for each in found.residuals
+            for each in fit.residuals
         ],
-        "parameters": reported(found.robot.estimates()),
-        "combinations": reported(found.combinations),
+        "parameters": reported(fit.robot.estimates()),
+        "combinations": reported(fit.combinations),
     }
     return {"identification": content}
 
@@ -191,14 +189,14 @@ def _facts(run: MeasuredRun) -> dict[str, Any]:
 
 
 def lines(
-    found: RobotIdentification, fitted: Sequence[MeasuredRun], held: Sequence[MeasuredRun]
+    fit: RobotIdentification, fitted: Sequence[MeasuredRun], held: Sequence[MeasuredRun]
 ) -> Iterator[str]:
     """The report as text."""
     yield f"fitted: {', '.join(_described(run) for run in fitted)}"
     if held:
         yield f"held out: {', '.join(_described(run) for run in held)}"
-    yield f"equations below {found.cutoff:.3g} Hz; +-: one standard error; (..): not determined"
-    robot = found.robot
+    yield f"equations below {fit.cutoff:.3g} Hz; +-: one standard error; (..): not determined"
+    robot = fit.robot
     gain_unit = "N m/A" if "prismatic" not in robot.model.joint_types else "N m/A (N/A)"
     parts = {
         "friction of the links": robot.joints,
@@ -220,8 +218,8 @@ def lines(
         yield f"payload of {name}: centre of mass {com} m"
     if robot.links:
         yield ""
-        yield f"links: {sum(x.determined for x in found.combinations.values())} of " + (
-            f"{len(found.combinations)} base parameters are determined"
+        yield f"links: {sum(x.determined for x in fit.combinations.values())} of " + (
+            f"{len(fit.combinations)} base parameters are determined"
         )
     yield ""
     yield "rms of the residuals"
@@ -231,9 +229,9 @@ def lines(
         heads += ["held out: torque", "before", "after"]
         columns += ["held_size", "held_before", "held_after"]
     yield from text_table(
-        heads, ([getattr(each, name) for name in columns] for each in found.residuals), digits=3
+        heads, ([getattr(each, name) for name in columns] for each in fit.residuals), digits=3
     )
-    for note in found.notes:
+    for note in fit.notes:
         yield f"note: {note}"
 
 
@@ -248,16 +246,16 @@ def _written(x: IdentifiedValue) -> str:
     return f"{x.value:.4g} +- {x.error:.2g}"
 
 
-def draw(found: RobotIdentification, file: Path) -> None:
+def draw(fit: RobotIdentification, file: Path) -> None:
     """Plot the left-hand sides of all equations over the last run, and their residuals."""
-    course = found.course
+    course = fit.course
     figure, axes = grid_of_axes(course.measured.shape[1], 3, (4.6, 2.1))
     every = max(len(course.times) // 3000, 1)
     sides = np.stack([course.measured, course.predicted], axis=-1)[::every]
     t, sides = with_gaps(course.times[::every] - course.times[0], sides)
-    units = " or ".join(sorted({each.unit for each in found.residuals}, reverse=True))
+    units = " or ".join(sorted({each.unit for each in fit.residuals}, reverse=True))
     for axis, residual, (measured, predicted) in zip(
-        axes, found.residuals, np.moveaxis(sides, 0, -1), strict=True
+        axes, fit.residuals, np.moveaxis(sides, 0, -1), strict=True
     ):
         axis.plot(t, measured, color=GREY, lw=1.0, label="measured")
         axis.plot(t, predicted, color=BLUE, lw=1.0, label="model")

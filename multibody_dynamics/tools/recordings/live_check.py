@@ -9,8 +9,6 @@ Q' and Q'' of the trajectory at that stamp. All responses are written to a bag a
 by stamp, with the results that the library computes in this process for the same trajectory.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 
 """Joint states from several topics, paired by their stamps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +21,7 @@ from ...validation.alignment import (
     Source,
     aligned,
     on_one_clock,
-    refuse_twice,
+    require_one_source,
     seconds_of,
     sources_of,
 )
@@ -105,19 +103,19 @@ def _sources(
     path: Path, batches: Sequence[JointSamples], places: Mapping[str, Mapping[str, int]]
 ) -> list[Source]:
     """The sources of all columns. Raises InputError for duplicate and for unrecorded joints."""
-    found: list[Source] = []
+    sources: list[Source] = []
     for topic, wanted in places.items():
-        found += sources_of(path, [batch for batch in batches if batch.topic == topic], wanted)
+        sources += sources_of(path, [batch for batch in batches if batch.topic == topic], wanted)
     names = {place: name for wanted in places.values() for name, place in wanted.items()}
-    refuse_twice(path, found, names)
-    for source in found:
+    require_one_source(path, sources, names)
+    for source in sources:
         q = np.concatenate([source.signal(b, 0) for b in batches if source.carries(b)])
         absent = [names[place] for place in source.places[~np.isfinite(q).any(axis=0)].tolist()]
         if absent:
             raise InputError(
                 f"{path}: {source.topic}: no position was recorded for {', '.join(absent)}"
             )
-    return found
+    return sources
 
 
 def _no_overlap(

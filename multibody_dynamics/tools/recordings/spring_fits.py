@@ -6,8 +6,6 @@
 For the formats of a recording see `spring_recordings`.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Mapping

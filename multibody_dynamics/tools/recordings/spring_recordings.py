@@ -13,8 +13,6 @@ with all quantities on the link side of the gear. A motor has the name of its jo
 such as _agonist if its kind of actuator appends one.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -130,11 +128,11 @@ def read_motion(
             f"{', '.join(driven) or 'none'}; a motor has the name of its joint, or is named "
             + " or ".join(f"JOINT{side}" for side in SIDES if side)
         )
-    found = _paired(path, sides, model, joints, motors, prefix, held)
+    paired = _paired(path, sides, model, joints, motors, prefix, held)
     n = len(joints)
     Q, tau = (
         None if np.isnan(rows).all() else rows
-        for rows in (found.effort[:, :n], found.effort[:, n:])
+        for rows in (paired.effort[:, :n], paired.effort[:, n:])
     )
     used = [
         f"links {', '.join(sides.links)}: q of {', '.join(joints)}; Q {_those_with(Q, joints)}",
@@ -145,13 +143,13 @@ def read_motion(
         used.append(f"not used: {', '.join(unused)}")
     return Motion(
         joints,
-        found.t - found.t[0],
-        found.position[:, :n],
-        found.position[:, n:],
+        paired.t - paired.t[0],
+        paired.position[:, :n],
+        paired.position[:, n:],
         Q,
         tau,
         motors,
-        (*used, *found.used),
+        (*used, *paired.used),
         sides.problem,
     )
 

@@ -3,8 +3,6 @@
 
 """Comparison of recorded torques with the model: `multibody_dynamics validate`."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -18,7 +16,7 @@ import numpy as np
 from ...dynamics.core import InputError
 from ...reporting.progress import ProgressBar
 from ...validation.comparison import Validation, validate
-from ...validation.fleet import Outcome, together, validate_all
+from ...validation.fleet import Outcome, pooled_residuals, validate_all
 from ...validation.identify import KINDS, identify
 from ...validation.output_bag import OutputBag
 from ...validation.report import summary, write_fleet, write_report
@@ -84,7 +82,7 @@ def _write_reports(
                 f"{path}: normalised error {worst:.4g}, larger than --max-nrms {options.max_nrms:g}"
             )
     if several:
-        names, totals = together(outcomes)
+        names, totals = pooled_residuals(outcomes)
         write_fleet(names, totals, rows, problems, options.output)
         print(f"all recordings: {options.output / 'index.html'}")
     return problems
@@ -115,17 +113,17 @@ def _report(
 ) -> tuple[Path, float | None]:
     """Identify, write and print; return the page, and the largest normalised error with the
     identified parameters, if any."""
-    found = None
+    identification = None
     if settings.identify:
         try:
-            found = identify(outcome, robot, settings)
+            identification = identify(outcome, robot, settings)
         except InputError as error:
             text = f"{outcome.recording}: not identified: {error}"
             outcome = replace(outcome, problems=(*outcome.problems, text))
-    page = write_report(outcome, folder, found)
-    print("\n".join(summary(outcome, found, page)))
+    page = write_report(outcome, folder, identification)
+    print("\n".join(summary(outcome, identification, page)))
     problems += outcome.problems
-    return page, None if found is None else float(found.after.normalized.max())
+    return page, None if identification is None else float(identification.after.normalized.max())
 
 
 def _live(options: argparse.Namespace, settings: Settings) -> list[str]:

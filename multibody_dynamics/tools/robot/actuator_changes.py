@@ -3,8 +3,6 @@
 
 """Writes identified springs and motors into an actuator file."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

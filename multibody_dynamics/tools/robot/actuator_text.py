@@ -8,8 +8,6 @@ the file states. If anything changes, aliases (`motor: *large`) are replaced by 
 entries, since every joint has been identified on its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any

@@ -3,8 +3,6 @@
 
 """C99 source of the dynamics of one robot: a library, a self-test and an example."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -17,7 +15,7 @@ from ...dynamics import MultibodyModel, forward_dynamics, inverse_dynamics
 from ...dynamics.codegen import Program, c_source
 from ...dynamics.core import STATE_ROWS, Array, InputError
 from ...dynamics.rigid import TracedInputs, trace_forward_dynamics, trace_inverse_dynamics
-from .notice import signed
+from .generated_notice import with_notice
 
 # of the largest component, in the self-test: of inverse dynamics and of forward dynamics, whose
 # errors grow with the condition of the mass matrix
@@ -74,7 +72,7 @@ def c_package(model: MultibodyModel, options: Options = DEFAULTS) -> dict[str, s
         "example.c": _example(model, name, functions[options.order], options),
         "CMakeLists.txt": cmake(library, library, [f"{library}.c"]),
     }
-    return signed(files)
+    return with_notice(files)
 
 
 def prefix(name: str, *, is_given: bool) -> str:
@@ -141,15 +139,15 @@ def _functions(model: MultibodyModel, name: str, options: Options) -> list[Funct
 
     def others(order: int) -> dict[str, Array]:
         """The inputs other than the state, (RECORDED, entries)."""
-        found = {key: given[key] for key in ("gravity", "payload") if key in given}
-        return found | {key: given[key][:, : order + 1].reshape(RECORDED, -1) for key in loads}
+        functions = {key: given[key] for key in ("gravity", "payload") if key in given}
+        return functions | {key: given[key][:, : order + 1].reshape(RECORDED, -1) for key in loads}
 
-    found = []
+    functions = []
     for order in range(options.order + 1):
         rows = {row: given[row] for row in STATE_ROWS[: order + 3]}
         torques = inverse_dynamics(robot, **rows, wrenches=wrenches)[: order + 1]
         results = dict(zip(("tau", "tau_dot", "tau_ddot"), torques, strict=False))
-        found.append(
+        functions.append(
             Function(
                 f"{name}_inverse_dynamics" + (f"_{order}" if order else ""),
                 "Joint torques" + ("", " and their rates", " with two rates")[order],
@@ -157,10 +155,10 @@ def _functions(model: MultibodyModel, name: str, options: Options) -> list[Funct
                 rows | others(order) | results,
             )
         )
-    rows = {"q": given["q"], "qd": given["qd"], "tau": found[0].values["tau"]}
+    rows = {"q": given["q"], "qd": given["qd"], "tau": functions[0].values["tau"]}
     now = {link: W[:, 0] for link, W in wrenches.items()}
     accelerations = {"qdd": forward_dynamics(robot, **rows, wrenches=now)}
-    found.append(
+    functions.append(
         Function(
             f"{name}_forward_dynamics",
             "Joint accelerations",
@@ -168,7 +166,7 @@ def _functions(model: MultibodyModel, name: str, options: Options) -> list[Funct
             rows | others(0) | accelerations,
         )
     )
-    return found
+    return functions
 
 
 def _recorded(model: MultibodyModel, options: Options) -> tuple[dict[str, Array], MultibodyModel]:

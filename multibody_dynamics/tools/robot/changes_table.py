@@ -3,8 +3,6 @@
 
 """The table of what was identified, with the values before and after."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple

@@ -10,8 +10,6 @@ the rest are the templates in `controller_templates/`, which read as C with the 
 prefix becomes the name of the robot, and `//TABLES//` its numbers.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -56,7 +54,7 @@ from ...dynamics.rigid import (
 from .c_package import cmake, declaration, header, joint_lines, prefix
 from .controller_plugin import in_tables, in_template, plugin_files
 from .generated_design import ControllerDesign, motors_at_rest, start_position
-from .notice import signed
+from .generated_notice import with_notice
 from .recorded_cycles import record_cycles
 
 TEMPLATES = Path(__file__).parent / "controller_templates"
@@ -129,7 +127,7 @@ def controller_package(
     files["CMakeLists.txt"] = cmake(f"{name}_controller", name, compiled) + CMAKE.replace(
         "ROBOT", name
     )
-    return signed(files | plugin_files(design, name, sources))
+    return with_notice(files | plugin_files(design, name, sources))
 
 
 def source_of(path: Path) -> str:
@@ -244,12 +242,12 @@ def _entries(design: ControllerDesign, tables: Mapping[str, Any]) -> list[Entry]
         }, "Friction torque of link i, under the torque of its springs."),
         Entry("robot_motor_feedforward", flat_map.feedforward_cycle, common | {
             "state": row(5, n), "torque": row(3, n), "carried": row(3, n), "filtered": states,
-            "bent": row(m),
+            "deflection": row(m),
             "load": row(m), "result": row(4, m), "flags": row(m, kind="int"),
         }, "Motors along a motion of the links: result = theta, theta', theta'', tau."),
         Entry("robot_spring_torques", flat_map.springs_recursion, common | {
             "q": row(n), "qd": row(n), "theta": row(m), "thetad": row(m), "torque": row(n),
-            "rate": row(n), "felt": row(n), "load": row(m), "deflection": row(m),
+            "rate": row(n), "K": row(n), "load": row(m), "deflection": row(m),
         }, "Torques of the springs at a measured state, their stiffness, and loads of the motors."),
         Entry("robot_advance_springs", advance_filters, common | {
             "torque": row(3, n), "filtered": states, "dt": "double",
@@ -272,9 +270,9 @@ def _actuators(design: ControllerDesign) -> tuple[str, str]:
         "MOTORS": rows.motors,
         "LAWS": rows.laws,
         "PIECES": rows.pieces,
-        "BENDING": np.ones(2),
+        "VARIANT": np.ones(2),
     }
-    names = ("joints", "motors", "laws", "pieces", "bending")
+    names = ("joints", "motors", "laws", "pieces", "variant")
     tables = {
         name: c_types.table(key, numbers[key]) for name, key in zip(names, numbers, strict=True)
     }

@@ -8,8 +8,6 @@ of :mod:`.controller_package` do. The parameters are the fields of `robot_parame
 generate_parameter_library, with the designed values as defaults.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import fields

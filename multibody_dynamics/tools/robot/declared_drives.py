@@ -6,8 +6,6 @@ use: <dynamics> of joints (K, D, damping, friction) and <transmission> (mechanic
 motorInertia). :func:`springs_file` writes it as the YAML file that the controllers read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -55,9 +53,9 @@ def declared_drives(path: str | PathLike[str], model: MultibodyModel) -> list[De
     """What the file says of each joint of the robot; joints of which it says nothing are left
     out."""
     root = urdf_document(Path(path).read_bytes())
-    found: dict[str, dict[str, float]] = {joint: {} for joint in model.joint_names}
+    declared: dict[str, dict[str, float]] = {joint: {} for joint in model.joint_names}
     for joint in root.iter("joint"):
-        numbers = found.get(str(joint.get("name")))
+        numbers = declared.get(str(joint.get("name")))
         tag = joint.find("dynamics")
         if numbers is not None and tag is not None:
             named = SPRING | LOSSES
@@ -65,13 +63,13 @@ def declared_drives(path: str | PathLike[str], model: MultibodyModel) -> list[De
     for transmission in root.iter("transmission"):
         texts = [(node.tag, node.text or "") for node in transmission.iter()]
         for joint in transmission.iter("joint"):
-            if (numbers := found.get(str(joint.get("name")))) is not None:
+            if (numbers := declared.get(str(joint.get("name")))) is not None:
                 numbers |= {GEARS[k]: x for k, x in _numbers(texts) if k in GEARS}
-    for numbers in found.values():
+    for numbers in declared.values():
         if abs(numbers.get("gear_ratio", 0.0)) == 1.0:  # what is written for want of a number
             del numbers["gear_ratio"]
     prismatic = [kind == "prismatic" for kind in model.joint_types]
-    drives = map(DeclaredDrive, found, prismatic, found.values())
+    drives = map(DeclaredDrive, declared, prismatic, declared.values())
     return [drive for drive in drives if drive.numbers]
 
 

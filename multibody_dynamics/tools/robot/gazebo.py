@@ -14,8 +14,6 @@ motion of that link, with J instead of the J / N of a real gear of ratio N; the 
 package neglect it (Spong's simplification).
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

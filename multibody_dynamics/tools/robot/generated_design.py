@@ -3,8 +3,6 @@
 
 """The settings of a generated controller, designed from the model, and its laws in Python."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple

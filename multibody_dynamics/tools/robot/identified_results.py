@@ -10,8 +10,6 @@
 All quantities are in SI units, on the link side of the gear.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -90,20 +88,20 @@ def read_results(path: Path) -> Results:
     files = [file for file in files if file.is_file()]
     if not files:
         raise InputError(f"{path}: has none of the files {JSON}, {SPRINGS}")
-    found = Results()
+    results = Results()
     sources: list[Path] = []
     notes: list[str] = []
     for file in files:
         sources.append(file)
         if file.suffix == ".json":
-            notes += _read_json(file, found)
+            notes += _read_json(file, results)
             report = file.with_name(REPORT)
             sources += [report] if report.is_file() and file.name == JSON else []
         else:
-            found.laws.update(_spring_laws(file))
-    _check(found, sources)
+            results.laws.update(_spring_laws(file))
+    _check(results, sources)
     return Results(
-        found.bodies, found.joints, found.motors, found.springs, found.laws,
+        results.bodies, results.joints, results.motors, results.springs, results.laws,
         tuple(dict.fromkeys(sources)), tuple(notes),
     )  # fmt: skip
 

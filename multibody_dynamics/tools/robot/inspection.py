@@ -7,8 +7,6 @@ need, and whether this computer is fast enough to control the robot.
     multibody_dynamics inspect ROBOT.urdf --elastic-joints SPRINGS.yaml --picture robot.png
 """
 
-from __future__ import annotations
-
 import re
 import time
 import warnings

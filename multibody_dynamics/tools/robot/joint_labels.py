@@ -8,8 +8,6 @@ therefore placed in the picture, not in space: at the nearest place that is free
 joint. If the picture is turned, labels follow their joints.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

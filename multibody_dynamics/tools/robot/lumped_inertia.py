@@ -9,8 +9,6 @@ the moving link itself or, if that would make it physically impossible, to the h
 that remains possible.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...dynamics.core import Array, InputError

@@ -3,8 +3,6 @@
 
 """Cycles of an arm in Python that the self-test of its generated controller repeats."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

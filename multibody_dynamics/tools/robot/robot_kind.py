@@ -7,8 +7,6 @@ The usual names of joints and links decide where they say it, and otherwise the 
 is an arm, several short ones on a light base are the fingers of a hand.
 """
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

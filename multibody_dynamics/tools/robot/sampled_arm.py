@@ -8,8 +8,6 @@ compiled functions of which the C is printed; laws, modes, transfer and limits a
 The self-test of a generated controller is recorded with this class.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -56,8 +54,8 @@ class SegmentMotion:
         self.ticks = record_fields.zeros(streams.Ticks, n=n, rows=streams.ROWS)
         self.stream = record_fields.zeros(streams.Stream, n=n, points=streams.POINTS)
         self.segments = record_fields.zeros(segments.Segments, n=n, segments=segments.SEGMENTS)
-        self.wanted: Array = np.zeros((5, n))
-        self.now, self.is_there = 0.0, False
+        self.desired: Array = np.zeros((5, n))
+        self.now, self.is_active = 0.0, False
         self._lead, self._acceleration = lead, acceleration
 
     @property
@@ -69,10 +67,10 @@ class SegmentMotion:
     @property
     def rests(self) -> bool:
         """Whether a stream is at rest on its last target."""
-        return bool(streams.stream_rests(self.stream))
+        return bool(streams.is_stream_at_rest(self.stream))
 
     def begin_stream(self) -> None:
-        q = self.wanted[0].copy()
+        q = self.desired[0].copy()
         self.limits = self.limits._replace(
             lower=np.minimum(self.limits.lower, q), upper=np.maximum(self.limits.upper, q)
         )
@@ -81,27 +79,27 @@ class SegmentMotion:
 
     def leave_stream(self) -> None:
         if self.streams:
-            segments.compiled_begin(self.segments, self.now, self.wanted)
+            segments.compiled_begin(self.segments, self.now, self.desired)
         self.streams = False
 
     def hold(self, q: Array, time: int) -> None:
         self.streams = False
         segments.compiled_hold(self.segments, q, self.now)
-        self.is_there = True
+        self.is_active = True
 
     def release(self) -> None:
-        self.is_there = False
-        self.wanted[1:] = 0.0
+        self.is_active = False
+        self.desired[1:] = 0.0
 
     def evaluate(self, time: int, out: Array) -> None:
         if self.streams:
-            streams.compiled_follow(self.ticks, self.stream, self.limits, self.now, self.wanted)
+            streams.compiled_follow(self.ticks, self.stream, self.limits, self.now, self.desired)
             self._rested = self.rests
         else:
             segments.compiled_follow(
-                self.segments, self.now, self._lead, self._acceleration, self.wanted
+                self.segments, self.now, self._lead, self._acceleration, self.desired
             )
-        out[:] = self.wanted
+        out[:] = self.desired
 
     def look_ahead(self, time: int, out: Array) -> None:
         later = self.now + self._lead
@@ -202,7 +200,7 @@ class SampledArm:
         second.rows[0] = resting_second_outputs(actuators)
         arm.second, self.second = second, second.rows
         self.external = np.zeros(n)
-        self.torque, self.desired = arm.transfer.torque, self.motion.wanted
+        self.torque, self.desired = arm.transfer.torque, self.motion.desired
         self.q, self.qd, self.theta, self.thetad = self.filters.state
         self.desired_theta: Array = np.zeros(m)
         self._frozen = record_fields.zeros(frozen_sides.FrozenSides, n=n, m=m)
@@ -307,7 +305,7 @@ class SampledArm:
             segments.compiled_stop(own.segments, own.now, p.stop_acceleration)
 
     def clear_fault(self) -> None:
-        samples.compiled_believe(self.filters.samples)
+        samples.compiled_accept_next(self.filters.samples)
         self.arm.clear_fault()
 
     def note_delay(self, delay: float) -> None:
@@ -327,7 +325,7 @@ class SampledArm:
         if does == cycle_clock.RUNS:
             q, theta = np.array(q, dtype=float), np.array(theta, dtype=float)
             samples.compiled_unwrap(p, self.filters.samples, self._actuation[0], q, theta)
-            wanted = self.desired[0] if motion.is_there else q
+            wanted = self.desired[0] if motion.is_active else q
             frozen = frozen_sides.compiled_notice_frozen(
                 *self._actuation, p.frozen_distance, self.counts, self._frozen, q, theta, wanted
             )
@@ -337,7 +335,7 @@ class SampledArm:
                 motor_time = self.filters.samples.motor_time[0]
             agrees = -1
             if not self.is_active:  # an activation judges them
-                samples.compiled_believe(self.filters.samples)
+                samples.compiled_accept_next(self.filters.samples)
             elif np.isfinite((*q, *theta)).all() and samples.compiled_follow_silence(
                 p, self.filters.samples, link_time, motor_time
             ):
@@ -351,7 +349,7 @@ class SampledArm:
         elif does == cycle_clock.SET_BACK:
             self._forget("the clock was set back")
         elif does == cycle_clock.STOPPED and self.state is not Mode.INACTIVE:
-            if motion.is_there:
+            if motion.is_active:
                 self._forget("the clock has stopped")
             self._report(self.arm.rest(self._stamp))
         return self.state

@@ -9,8 +9,6 @@ motor's torque and speed limits that a motion uses; for the whole arm, its reson
 with held motors. docs/tuning.md says what each of them is for.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -87,8 +85,8 @@ def _deflection(model: MultibodyModel, actuators: Actuators, q: Array, second: A
     zero = np.zeros(model.n)
     torque = inverse_dynamics(model, q, zero, zero).tau
     rows = np.array([torque, zero, zero])
-    bent = actuators.settled_deflection(rows)
-    motion = motor_motion(actuators, np.array([q, zero, zero]), rows, second, deflection=bent)
+    settled = actuators.settled_deflection(rows)
+    motion = motor_motion(actuators, np.array([q, zero, zero]), rows, second, deflection=settled)
     return np.where(actuators.is_rigid[actuators.joint_of_motor], 0.0, motion.deflection)
 
 
@@ -97,8 +95,8 @@ def _used(model: MultibodyModel, actuators: Actuators, second: Array) -> tuple[A
     motion = rest_to_rest_motion(model, duration=10.0)
     states = motion.sample(np.linspace(motion.start_time, motion.end_time, 500))
     torque = np.stack(inverse_dynamics(model, *np.moveaxis(states, 1, 0)), axis=-2)
-    bent = np.stack([actuators.settled_deflection(row, beyond="continue") for row in torque])
-    motors = motor_motion(actuators, states, torque, second, deflection=bent, beyond="continue")
+    settled = np.stack([actuators.settled_deflection(row, beyond="continue") for row in torque])
+    motors = motor_motion(actuators, states, torque, second, deflection=settled, beyond="continue")
     shares = []
     for values, limit in (
         (motors.torque, actuators.torque_limit),
@@ -129,7 +127,7 @@ def resonances(model: MultibodyModel, actuators: Actuators, q: Array) -> tuple[A
 def lines(model: MultibodyModel, actuators: Actuators) -> list[str]:
     """A table of the figures by motor, and the resonances of the arm."""
     try:
-        found = spring_figures(model, actuators)
+        springs = spring_figures(model, actuators)
     except InputError as error:
         return [f"WRONG: {error}"]
     head = ("motor", "K", "sqrt(K/M_m)", "sqrt(K/M_ii)", "sag", "torque used", "speed used")
@@ -139,14 +137,14 @@ def lines(model: MultibodyModel, actuators: Actuators) -> list[str]:
     )
     units = ("", stiffness, "rad/s", "Hz", sag, "of limit", "of limit")
     rows = [
-        (name, _between(*found.stiffness[:, j]), _between(*found.motor_frequency[:, j]),
-         _between(*found.link_frequency[:, j]), f"{1e3 * found.sag[j]:.3g}",
-         _share(found.torque_used[j]), _share(found.speed_used[j]))
+        (name, _between(*springs.stiffness[:, j]), _between(*springs.motor_frequency[:, j]),
+         _between(*springs.link_frequency[:, j]), f"{1e3 * springs.sag[j]:.3g}",
+         _share(springs.torque_used[j]), _share(springs.speed_used[j]))
         for j, name in enumerate(actuators.motor_names)
     ]  # fmt: skip
     heads = [f"{name}, {unit}" if unit else name for name, unit in zip(head, units, strict=True)]
     table = text_table(heads, rows, indent="")
-    for text, values in (("free motors", found.free), ("held motors", found.held)):
+    for text, values in (("free motors", springs.free), ("held motors", springs.held)):
         if len(values):
             row = ", ".join(f"{x:.3g}" for x in values)
             table.append(f"resonances in the middle of the joint range, {text}: {row} Hz")

@@ -3,8 +3,6 @@
 
 """The torque source report as a page with pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

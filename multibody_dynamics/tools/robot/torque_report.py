@@ -6,8 +6,6 @@
 multibody_dynamics torque-report ROBOT.urdf --elastic-joints SPRINGS.yaml -o report
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -233,7 +231,7 @@ def as_dict(report: TorqueReport) -> dict[str, Any]:
                 "stiffness [N m/rad]": joint.joint.stiffness,
                 "spring damping [N m s/rad]": joint.joint.damping,
                 "viscous friction [N m s/rad]": joint.joint.viscous,
-                "link inertia at the position [kg m^2]": joint.felt,
+                "link inertia at the position [kg m^2]": joint.apparent_inertia,
                 "smallest link inertia [kg m^2]": joint.link,
                 "limits": _limits(joint, limits),
                 "designs": {

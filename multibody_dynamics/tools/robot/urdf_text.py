@@ -7,8 +7,6 @@ Expat reports where every tag begins; attributes are found within the tag. Every
 as it is, byte for byte: comments, order, white space, elements of other programs.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from typing import Any

@@ -3,8 +3,6 @@
 
 """Writes identified parameters into the files of a robot, and lists what changed."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
@@ -44,20 +42,20 @@ def write_back(
     another robot, and ModelError if the URDF is not valid.
     """
     model = load_urdf(urdf, couplings=elastic_joints)
-    found = WrittenBack(notes=list(results.notes))
+    written = WrittenBack(notes=list(results.notes))
     comment = provenance(results, urdf, today or date.today())
     text = UrdfText(urdf.read_bytes(), str(urdf))
-    blocks = _write_links(found, text, model, results)
-    _write_friction(found, text, model, results, elastic=elastic_joints is not None)
-    found.files[urdf.name] = text.edited(comment)
+    blocks = _write_links(written, text, model, results)
+    _write_friction(written, text, model, results, elastic=elastic_joints is not None)
+    written.files[urdf.name] = text.edited(comment)
     if b"xacro" in text.data and blocks:
-        found.files["inertials.xacro"] = _xacro(blocks, comment).encode()
-        found.notes.append(
+        written.files["inertials.xacro"] = _xacro(blocks, comment).encode()
+        written.notes.append(
             "inertials.xacro: the same inertials for the xacro file from which the URDF was made"
         )
     if elastic_joints is not None:
-        found.files[elastic_joints.name] = write_actuators(
-            found, model, results, elastic_joints, provenance(results, elastic_joints, today)
+        written.files[elastic_joints.name] = write_actuators(
+            written, model, results, elastic_joints, provenance(results, elastic_joints, today)
         )
     elif results.laws and not (results.bodies or results.joints or results.motors):
         raise InputError(
@@ -65,19 +63,21 @@ def write_back(
             " URDF: give the file of springs and motors as --elastic-joints"
         )
     elif results.springs or results.laws:
-        found.notes.append("springs and motors were identified: --elastic-joints writes them back")
+        written.notes.append(
+            "springs and motors were identified: --elastic-joints writes them back"
+        )
     else:
         for motor, figures in results.motors.items():
             for key, figure in figures.items():
                 remark = (
                     "in data.yaml" if key == "inertia" else "not written: needs an actuator file"
                 )
-                found.changes.append(Change(motor, f"motor {key}", None, figure, remark))
+                written.changes.append(Change(motor, f"motor {key}", None, figure, remark))
     data = _data_file(model, results, rigid=elastic_joints is None)
     if data:
         head = "".join(f"# {line}".rstrip() + "\n" for line in comment.splitlines())
-        found.files["data.yaml"] = (head + data).encode()
-    return found
+        written.files["data.yaml"] = (head + data).encode()
+    return written
 
 
 def provenance(results: Results, original: Path, today: date | None = None) -> str:

@@ -3,8 +3,6 @@
 
 """The replay of a recorded stream against a simulated robot, and its report."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace

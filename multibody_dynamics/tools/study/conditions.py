@@ -4,8 +4,6 @@
 """The conditions under which the laws are compared: errors of the model, delays, contacts,
 encoders, rates and speeds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product

@@ -3,8 +3,6 @@
 
 """Terms of the flat map that describe the effects of real drives, as a controller may know them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

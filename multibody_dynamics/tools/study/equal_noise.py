@@ -9,8 +9,6 @@ comparable at equal noise. The measure is the mean step of the motor torques fro
 during the first half of the motion, with an exact model, in N m.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import inf, isfinite, log
 from typing import NamedTuple

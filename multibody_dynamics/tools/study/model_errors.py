@@ -3,8 +3,6 @@
 
 """Wrong models: a robot whose parameters are off by a given share, with random signs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 
 """One run of the study: a law follows the motion of a robot, cycle by cycle, under a condition."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -182,7 +180,7 @@ class _GivenMotion(DesiredMotion):
         self.now, self.ahead = np.zeros((2, 5, arm.model.n))
 
     def evaluate(self, time: int, out: Array) -> None:
-        out[:] = self.wanted[:] = self.now
+        out[:] = self.desired[:] = self.now
 
     def look_ahead(self, time: int, out: Array) -> None:
         out[:] = self.ahead
@@ -208,7 +206,7 @@ class _Cycle:
             for k, row in enumerate((plant.q, plant.theta))
         ]
         self.line = DelayLine(condition.delay, dt, plant.motor_torque.copy())
-        self.lead = controller.acting.lead
+        self.lead = controller.feedback.lead
         self.ahead = LEAD * dt + condition.known_delay
         self.error: Array = np.zeros(arm.model.n)
         self.signals: dict[str, Any] = {

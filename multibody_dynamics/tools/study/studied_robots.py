@@ -3,8 +3,6 @@
 
 """The robots of the study: built in by name, or the user's own, each with a fast motion."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf

@@ -4,8 +4,6 @@
 """The results of a study in files: study.json with everything, from which reports can be written
 again and merged, and study.csv with the tables."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

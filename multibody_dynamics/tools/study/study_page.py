@@ -3,8 +3,6 @@
 
 """The report of a study: one HTML page, and its pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from math import isfinite
 from pathlib import Path

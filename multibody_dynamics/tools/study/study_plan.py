@@ -7,8 +7,6 @@ Every run is determined by its arguments, so the results do not depend on the nu
 on their order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import nan
@@ -243,7 +241,7 @@ def run_study(study: Study, workers: int = 1, results: StudyResults | None = Non
 
     results : filled as the results come, so that Ctrl-C loses none of them.
     """
-    found = results or StudyResults()
+    study_results = results or StudyResults()
     arms = arms_of(study)
     for arm in arms:
         load_arm(*arm)  # raises errors of files here, and compiles once
@@ -259,19 +257,19 @@ def run_study(study: Study, workers: int = 1, results: StudyResults | None = Non
             for arm, noise in zip(arms, noises, strict=True)
             for law in planned_laws(study, arm)
         ]
-        work(_calibrate, jobs, "laws", found.calibrations)
-        numbers = {(each.arm, each.law): each.result.number for each in found.calibrations}
+        work(_calibrate, jobs, "laws", study_results.calibrations)
+        numbers = {(each.arm, each.law): each.result.number for each in study_results.calibrations}
         tasks = [(key, numbers[key.arm, key.law], study.seed) for key in planned_runs(study)]
-        work(_run, tasks, "runs", found.runs)
+        work(_run, tasks, "runs", study_results.runs)
         judged = [
             (each.arm, each.law, each.result.number, error, study.poses)
-            for each in found.calibrations
+            for each in study_results.calibrations
             if each.arm.stiffness == study.given and STUDIED_LAWS[each.law].is_main
             for error in JUDGED_ERRORS
             if study.poses
         ]
-        work(_judge, judged, "judgements", found.judgements)
-    return found
+        work(_judge, judged, "judgements", study_results.judgements)
+    return study_results
 
 
 # Executed in the processes

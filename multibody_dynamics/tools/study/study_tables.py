@@ -3,8 +3,6 @@
 
 """The results of a study as medians and worst cases."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property

@@ -3,8 +3,6 @@
 
 """Runs of the demo as motions with their tracking errors, and a page of each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

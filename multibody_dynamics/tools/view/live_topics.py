@@ -7,8 +7,6 @@ Subscriptions are best effort, so that no publisher waits for this process, and 
 messages only the newest are kept.
 """
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Iterator

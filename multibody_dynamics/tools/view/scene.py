@@ -3,8 +3,6 @@
 
 """The robot in a Viser scene: links, a transparent twin at the motors, colours and arrows."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

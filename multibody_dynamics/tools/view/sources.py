@@ -6,8 +6,6 @@
 A third source, running nodes, is in :mod:`.live_topics`. All have the interface of :class:`Source`.
 """
 
-from __future__ import annotations
-
 import time
 from typing import Any, NamedTuple, Protocol
 

@@ -3,8 +3,6 @@
 
 """The page in the browser: scene, controls, a table of loads, and plots; served, or as one file."""
 
-from __future__ import annotations
-
 import html
 import time
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 
 """The command `view`: chooses the source of states by what the user names, and shows it."""
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys

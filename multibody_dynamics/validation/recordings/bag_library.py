@@ -7,8 +7,6 @@ No rosdep key installs rosbags without pip. Without it, everything works except 
 of one of these names then raises an InputError that says what to install.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path

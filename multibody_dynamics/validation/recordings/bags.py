@@ -3,8 +3,6 @@
 
 """Rosbag2 recordings without ROS: sqlite3 and MCAP, split and compressed, read as a stream."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -12,8 +12,6 @@ Format: https://mcap.dev/spec. A record is one byte for its kind, eight bytes fo
 and its content; all numbers are little-endian.
 """
 
-from __future__ import annotations
-
 import struct
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping

@@ -3,8 +3,6 @@
 
 """A recording of any kind: its overview, and its samples as a stream."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property

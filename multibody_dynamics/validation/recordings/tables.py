@@ -224,15 +224,15 @@ def stacked(path: Path, columns: Mapping[str, Array], names: Sequence[str]) -> A
 
 def times_in(path: Path, t: Any) -> Array:
     """The times t (k,), s, checked. Raises InputError, naming the file."""
-    found = np.asarray(t)
-    if found.ndim != 1 or found.dtype.kind not in "fiu":
-        raise InputError(f"{path}: t is {found.shape} of {found.dtype}: expected numbers (k,)")
-    finite = np.isfinite(found)
+    times = np.asarray(t)
+    if times.ndim != 1 or times.dtype.kind not in "fiu":
+        raise InputError(f"{path}: t is {times.shape} of {times.dtype}: expected numbers (k,)")
+    finite = np.isfinite(times)
     if not finite.all():
         raise InputError(f"{path}: t has NaN or infinity in row {int(np.argmin(finite))}")
-    if np.abs(found).max(initial=0) > LATEST:
-        raise InputError(f"{path}: t reaches {np.abs(found).max():.4g}: expected seconds")
-    return found.astype(np.float64)
+    if np.abs(times).max(initial=0) > LATEST:
+        raise InputError(f"{path}: t reaches {np.abs(times).max():.4g}: expected seconds")
+    return times.astype(np.float64)
 
 
 def nanoseconds(t: Array) -> NDArray[np.int64]:

@@ -3,8 +3,6 @@
 
 """Jobs beside a cycle run one after the other, and end with the program."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

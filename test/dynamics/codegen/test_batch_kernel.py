@@ -3,8 +3,6 @@
 
 """Many states on several threads: the same results as one after the other, in both layouts."""
 
-from __future__ import annotations
-
 import threading
 
 import numpy as np

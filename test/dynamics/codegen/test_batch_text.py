@@ -3,8 +3,6 @@
 
 """Many states by vector code: every state, whatever their number, and nothing beyond them."""
 
-from __future__ import annotations
-
 import ctypes
 import re
 

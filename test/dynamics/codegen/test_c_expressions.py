@@ -3,8 +3,6 @@
 
 """Translated expressions: signs, divisions, comparisons, choices; what is decided beforehand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

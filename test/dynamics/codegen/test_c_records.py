@@ -3,8 +3,6 @@
 
 """Records in C: the same layout, defaults and checks as in Python."""
 
-from __future__ import annotations
-
 import ctypes
 from typing import Annotated, NamedTuple
 

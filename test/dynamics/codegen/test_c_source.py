@@ -3,8 +3,6 @@
 
 """Names, constants and functions in C."""
 
-from __future__ import annotations
-
 import ctypes
 import subprocess
 from shutil import which

@@ -3,8 +3,6 @@
 
 """Statements: types and branches that no row of a table takes, what nobody reads, and the text."""
 
-from __future__ import annotations
-
 import ast
 import textwrap
 

@@ -3,8 +3,6 @@
 
 """Translated functions: the same values as in Python, without code for cases that do not occur."""
 
-from __future__ import annotations
-
 import ctypes
 import math
 import re
@@ -107,7 +105,7 @@ def flat_code(chosen):
     n, m, v = chosen.n, len(chosen.motors), len(chosen.variable_joints)
     rows = actuator_rows(chosen)
     numbers = {"JOINTS": rows.joints, "MOTORS": rows.motors, "LAWS": rows.laws,
-               "PIECES": rows.pieces, "BENDING": np.ones(2)}  # fmt: skip
+               "PIECES": rows.pieces, "VARIANT": np.ones(2)}  # fmt: skip
     tables = {name.lower(): c_types.table(name, each) for name, each in numbers.items()}
     tables["own"] = c_types.NONE
 
@@ -116,7 +114,7 @@ def flat_code(chosen):
 
     types = tables | {
         "state": row(5, n), "torque": row(3, n), "carried": row(3, n), "second": row(3, v),
-        "filtered": row(chosen.state_count), "bent": row(m), "load": row(m),
+        "filtered": row(chosen.state_count), "deflection": row(m), "load": row(m),
         "result": row(4, m), "flags": row(m, kind="int"),
         "dt": "double",
     }  # fmt: skip
@@ -130,7 +128,7 @@ def flat_code(chosen):
         module.add(name, function, {each: types[each] for each in names})
     springs = tables | {
         "q": row(n), "qd": row(n), "theta": row(m), "thetad": row(m), "second": row(3, v),
-        "torque": row(n), "rate": row(n), "felt": row(n), "load": row(m), "deflection": row(m),
+        "torque": row(n), "rate": row(n), "K": row(n), "load": row(m), "deflection": row(m),
     }  # fmt: skip
     code = flat_map.springs_recursion.__code__
     names = code.co_varnames[: code.co_argcount]
@@ -159,12 +157,12 @@ def test_the_flat_map_of_every_kind_is_the_same_in_c(tmp_path, name):
         found = []
         for is_c in (False, True):
             own, carried = filtered.copy(), np.zeros((3, n))
-            bent, load, result = np.zeros(m), np.zeros(m), np.zeros((4, m))
+            deflection, load, result = np.zeros(m), np.zeros(m), np.zeros((4, m))
             flags = np.zeros(m, dtype=np.intc)
             q, qd, theta, thetad = state[0], state[1], 0.1 * np.ones(m), 0.2 * np.ones(m)
             out = [np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(m), np.zeros(m)]
             if is_c:
-                given = (state, torque, carried, second, own, bent, load, result, flags)
+                given = (state, torque, carried, second, own, deflection, load, result, flags)
                 code.flat(*(each.ctypes for each in given))
                 code.filters(carried.ctypes, own.ctypes, ctypes.c_double(1e-3))
                 code.springs(*(each.ctypes for each in (q, qd, theta, thetad, second, *out)))
@@ -178,7 +176,7 @@ def test_the_flat_map_of_every_kind_is_the_same_in_c(tmp_path, name):
                     carried,
                     second,
                     own,
-                    bent,
+                    deflection,
                     load,
                     result,
                     flags,
@@ -186,7 +184,7 @@ def test_the_flat_map_of_every_kind_is_the_same_in_c(tmp_path, name):
                 tables = rows.joints, rows.laws, rows.pieces, None
                 advance_filters(*tables, carried, own, 1e-3)
                 flat_map.springs_recursion(*tables, q, qd, theta, thetad, second, *out)
-            found.append([own, carried, bent, load, result, flags, *out])
+            found.append([own, carried, deflection, load, result, flags, *out])
         for one, other in zip(*found, strict=True):
             scale = np.abs(one).max(initial=1.0)
             np.testing.assert_allclose(other, one, rtol=0, atol=1e-12 * scale)

@@ -3,8 +3,6 @@
 
 """Types in C: tables with their values, common types, structures of tuples."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Recorded expressions: what vanishes, what is shared, and the values."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

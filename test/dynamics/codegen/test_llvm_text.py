@@ -3,8 +3,6 @@
 
 """Programs as machine code: arithmetic, sines and cosines, lanes, and large angles."""
 
-from __future__ import annotations
-
 import ctypes
 
 import mpmath

@@ -3,8 +3,6 @@
 
 """The machine code of a module is compiled once, and kept in memory and on disk."""
 
-from __future__ import annotations
-
 import ctypes
 
 import pytest

@@ -3,8 +3,6 @@
 
 """Programs: order, counts, and evaluation by NumPy."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """Built-in functions that check rows and run a kernel, or Python where there is none."""
 
-from __future__ import annotations
-
 import gc
 import sys
 import weakref

@@ -3,8 +3,6 @@
 
 """Functions called in a process of lower priority, in a thread, and in many processes."""
 
-from __future__ import annotations
-
 import math
 import os
 import signal

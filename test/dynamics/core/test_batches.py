@@ -3,8 +3,6 @@
 
 """Batches of products against single products."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from multibody_dynamics.dynamics.core.batches import times, transposed

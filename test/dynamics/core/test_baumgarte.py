@@ -3,8 +3,6 @@
 
 """Rates of Baumgarte stabilisation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

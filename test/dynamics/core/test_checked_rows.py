@@ -3,8 +3,6 @@
 
 """The rows of a cycle are accepted all together or not at all, whatever their type."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from importlib.util import module_from_spec, spec_from_file_location

@@ -3,8 +3,6 @@
 
 """Compiled and plain code give the same numbers, and the cache on disk is never stale."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import json

@@ -3,8 +3,6 @@
 
 """The exceptions form one hierarchy, and each error has the right type."""
 
-from __future__ import annotations
-
 import pytest
 
 from multibody_dynamics import dynamics as dyn

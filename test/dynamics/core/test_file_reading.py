@@ -3,8 +3,6 @@
 
 """Whatever goes wrong while a file is read, the error is one line that names the file."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from pathlib import Path

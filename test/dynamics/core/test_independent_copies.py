@@ -8,8 +8,6 @@ of each is found in one of the arms below, or constructed from arguments by thei
 needs an example here only if neither is possible.
 """
 
-from __future__ import annotations
-
 import copy
 import importlib
 import inspect

@@ -3,8 +3,6 @@
 
 """Functions that only compiled code calls: the same results, without machine code of their own."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """Arguments are converted to float64 without loss, or rejected with the reason."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 

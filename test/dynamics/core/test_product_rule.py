@@ -3,8 +3,6 @@
 
 """Stacks of derivatives against polynomials in time, whose derivatives are known."""
 
-from __future__ import annotations
-
 from math import factorial, perm
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Quantities with unit and side of the gear, motor data, and error messages."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

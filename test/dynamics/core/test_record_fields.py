@@ -3,8 +3,6 @@
 
 """Records: their fields, records of zeros, intervals."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 import numpy as np

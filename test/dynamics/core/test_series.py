@@ -3,8 +3,6 @@
 
 """Arithmetic of truncated power series in time against mpmath."""
 
-from __future__ import annotations
-
 import mpmath
 import numpy as np
 import pytest

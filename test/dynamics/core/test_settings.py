@@ -3,8 +3,6 @@
 
 """Declarations of settings, and other classes that take them over."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 
 import pytest

@@ -3,8 +3,6 @@
 
 """The laws that every kind of actuator obeys: relations, rates, energy, description, plants."""
 
-from __future__ import annotations
-
 from functools import reduce
 
 import numpy as np

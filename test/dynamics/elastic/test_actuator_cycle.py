@@ -3,8 +3,6 @@
 
 """The compiled actuators against those for arrays, which have independent tests of their own."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -112,7 +110,7 @@ def test_the_feedforward_is_the_flat_map(actuators):
             actuators, cycle.state, cycle.torque, cycle.stiffness, deflection=cycle.deflection
         )
         assert_close(np.array(command), np.array(wanted[:4]))
-        assert_close(cycle.bent[None], wanted.deflection[None])
+        assert_close(cycle.spring_deflection[None], wanted.deflection[None])
         carried = actuators.motor_torque(wanted.velocity, wanted.acceleration, cycle.load)
         np.testing.assert_allclose(carried, wanted.torque, rtol=1e-10, atol=1e-10)
         assert not cycle.flags.any()

@@ -3,8 +3,6 @@
 
 """The YAML of actuators: every kind, linear springs and motors key by key, and its errors."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import astuple
 

@@ -3,8 +3,6 @@
 
 """Friction and torque of motors over scalars."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -39,5 +37,9 @@ def test_a_motor_accelerates_its_rotor_and_carries_its_spring_whose_travel_is_wa
         drive_spring(TABLE, laws, 1, 0, (1.0, 2.0, 3.0), phi, 100.0 * phi, outputs)
         expected = [1.0, 2.0, 3.0, 0.1 * 3.0 + 100.0 * phi + 0.2 * 2.0]
         np.testing.assert_allclose(outputs.result[:, 1], expected, rtol=1e-15)
-        assert (outputs.bent[1], outputs.load[1], outputs.flags[1]) == (phi, 100.0 * phi, flag)
+        assert (outputs.deflection[1], outputs.load[1], outputs.flags[1]) == (
+            phi,
+            100.0 * phi,
+            flag,
+        )
         assert not outputs.result[:, 0].any()

@@ -3,8 +3,6 @@
 
 """The container of actuators: names, columns, and the springs of all joints together."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """Springs behind a gear with backlash: the law, its derivatives, and its ends."""
 
-from __future__ import annotations
-
 import mpmath
 import numpy as np
 import pytest

@@ -3,8 +3,6 @@
 
 """Damped springs: their deflection, filtered from the torque."""
 
-from __future__ import annotations
-
 import mpmath
 import numpy as np
 import pytest

@@ -3,8 +3,6 @@
 
 """The flat map with user-defined laws, which run in plain Python, against known laws."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """The flat map and its inverse, verified on plants whose springs are written out here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

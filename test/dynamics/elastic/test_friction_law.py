@@ -3,8 +3,6 @@
 
 """Friction of links and motors: its law, rates, limits, and the flat map that carries it."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 
 import mpmath

@@ -3,8 +3,6 @@
 
 """Hysteresis: Maxwell slip integrated finely, the energy of a cycle, rates of deflections."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """Kinematic errors of gears: the inverse of the flat map, its rates, and the power of the gear."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """The linearised arm against formulas for one joint, and matrices assembled by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """Motors and stiffness drives: invalid input."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

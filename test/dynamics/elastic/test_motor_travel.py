@@ -3,8 +3,6 @@
 
 """Where motors can be within the limits of links and springs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

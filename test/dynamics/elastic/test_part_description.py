@@ -3,8 +3,6 @@
 
 """Linear springs and motors from YAML: every key, unit and mistake."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """User-defined spring laws in compiled code, against the laws themselves in planning."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import mpmath

@@ -4,8 +4,6 @@
 """Springs of all kinds of joints: their columns equal the actuators' torques, and joints with two
 motors or a variable stiffness are identified with the rest of the robot."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Spring laws over scalars, against polynomials of NumPy and splines of SciPy."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

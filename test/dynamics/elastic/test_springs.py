@@ -3,8 +3,6 @@
 
 """Spring laws: derivatives, inverses, rates and energies by independent routes; travel; tables."""
 
-from __future__ import annotations
-
 import importlib
 
 import numpy as np

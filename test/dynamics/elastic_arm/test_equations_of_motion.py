@@ -3,8 +3,6 @@
 
 """The slope of the state of an arm with actuators, against its springs and forward dynamics."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """Order of components, names of representations, and a table of symbols that matches the code."""
 
-from __future__ import annotations
-
 import numpy as np
 import pinocchio as pin
 import pytest

@@ -3,8 +3,6 @@
 
 """Twists, wrenches and their derivatives in the four representations, against power series."""
 
-from __future__ import annotations
-
 from itertools import product
 from math import comb
 

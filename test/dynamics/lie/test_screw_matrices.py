@@ -3,8 +3,6 @@
 
 """The matrices without checks equal those of the groups, and take any scalars."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Screw algebra over tuples against matrices, for every supported kind of scalar."""
 
-from __future__ import annotations
-
 import inspect
 from fractions import Fraction
 

@@ -3,8 +3,6 @@
 
 """SE(3): group laws, and 50-digit references with omega and v scaled independently."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import mpmath as mp

@@ -3,8 +3,6 @@
 
 """SO(3): group laws, and 50-digit references at every scale of the angle."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import mpmath as mp

@@ -3,8 +3,6 @@
 
 """Closed configurations and consistent motions, against 40-digit series and least squares."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

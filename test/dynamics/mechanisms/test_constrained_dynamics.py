@@ -3,8 +3,6 @@
 
 """Dynamics of closed mechanisms against virtual work, closed forms, Pinocchio and the paper."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import mpmath as mp

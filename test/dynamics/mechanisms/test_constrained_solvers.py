@@ -3,8 +3,6 @@
 
 """Mechanisms in the control cycle against 40 digits, NumPy, Pinocchio and laws of mechanics."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import tracemalloc

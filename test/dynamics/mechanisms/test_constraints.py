@@ -3,8 +3,6 @@
 
 """Constraint residuals and matrices against differences and a 40-digit reference."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """The kinematics of closed loops in compiled code: derivatives by power series of 40 digits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

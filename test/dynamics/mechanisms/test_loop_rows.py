@@ -3,8 +3,6 @@
 
 """The rows of cut joints without logarithms, against the motions that the joints permit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

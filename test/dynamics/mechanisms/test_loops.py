@@ -3,8 +3,6 @@
 
 """The description of closed mechanisms, and the errors in it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

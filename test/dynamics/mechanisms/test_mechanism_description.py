@@ -3,8 +3,6 @@
 
 """Loops from a YAML file, and the errors in it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

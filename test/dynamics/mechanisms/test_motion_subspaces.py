@@ -3,8 +3,6 @@
 
 """Motion subspaces and their derivatives, against matrix exponentials and 40-digit differences."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

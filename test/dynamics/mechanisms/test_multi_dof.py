@@ -3,8 +3,6 @@
 
 """Joints with several degrees of freedom: dynamics against compositions and Pinocchio."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from dataclasses import replace

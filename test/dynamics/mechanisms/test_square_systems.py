@@ -3,8 +3,6 @@
 
 """LU factorisation of small systems against NumPy."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

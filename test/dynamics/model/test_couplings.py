@@ -6,8 +6,6 @@
 The uncoupled tree is the independent route: it knows nothing of couplings.
 """
 
-from __future__ import annotations
-
 import copy
 import pickle
 from typing import NamedTuple

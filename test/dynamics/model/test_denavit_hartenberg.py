@@ -3,8 +3,6 @@
 
 """Tables of Denavit-Hartenberg parameters against URDF, [M21] and their own definition."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -3,8 +3,6 @@
 
 """The tables of a robot: every number is read back."""
 
-from __future__ import annotations
-
 import re
 from xml.etree.ElementTree import parse
 

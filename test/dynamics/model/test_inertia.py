@@ -3,8 +3,6 @@
 
 """Spatial inertia against systems of point masses."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

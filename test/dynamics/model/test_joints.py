@@ -3,8 +3,6 @@
 
 """Joint screws: their motions, and joints with several degrees of freedom."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -3,8 +3,6 @@
 
 """MultibodyModel: immutable, checked, with payloads that can be removed without a trace."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import pickle

@@ -3,8 +3,6 @@
 
 """Rows of constants: the robot in joint frames, whose z axes are the joint axes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """Models from URDF, and helpful errors for every document that does not describe a robot."""
 
-from __future__ import annotations
-
 import io
 import re
 import warnings

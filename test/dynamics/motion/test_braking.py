@@ -3,8 +3,6 @@
 
 """Paths to rest: continuous, at rest at their end, within limits, found with few trials."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

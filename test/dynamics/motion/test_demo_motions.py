@@ -3,8 +3,6 @@
 
 """Demo motions: within the limits of any robot, at rest at both ends, reproduced by points."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Limits are per second, not per cycle; clips are reported; non-finite values are rejected."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -3,8 +3,6 @@
 
 """The queue of segments: the same motion as a trajectory, bit for bit, in a ring."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

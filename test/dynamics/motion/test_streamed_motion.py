@@ -3,8 +3,6 @@
 
 """The reference that follows a stream: where it begins, forecasts, its end, and what it refuses."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """A motion from a stream of targets: continuity, bounds, delay, held points, lost messages."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -252,7 +250,7 @@ def test_the_ring_refuses_what_does_not_fit_and_what_is_out_of_order():
 
 
 def test_a_stream_is_continued_with_caution():
-    assert streams.cautious_slope(0.0, 1.0) == 0.0  # a step ends where it is
-    assert streams.cautious_slope(1.0, 1.0) == 1.0
-    assert streams.cautious_slope(1.0, 0.6) == pytest.approx(0.2)
-    assert streams.cautious_slope(-1.0, -0.4) == 0.0  # would reverse
+    assert streams.limited_slope(0.0, 1.0) == 0.0  # a step ends where it is
+    assert streams.limited_slope(1.0, 1.0) == 1.0
+    assert streams.limited_slope(1.0, 0.6) == pytest.approx(0.2)
+    assert streams.limited_slope(-1.0, -0.4) == 0.0  # would reverse

@@ -3,8 +3,6 @@
 
 """C4 references against 40-digit minimisation, SciPy's splines, closed forms and invariances."""
 
-from __future__ import annotations
-
 from array import array
 
 import mpmath as mp

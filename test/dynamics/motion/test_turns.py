@@ -3,8 +3,6 @@
 
 """Continuous joints whose drivers report positions modulo one turn."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

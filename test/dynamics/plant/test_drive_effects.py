@@ -3,8 +3,6 @@
 
 """Effects of real drives: energy laws, and independent formulas integrated by scipy."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp

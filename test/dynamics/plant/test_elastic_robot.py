@@ -3,8 +3,6 @@
 
 """The plant: conservation laws, order of the integrator, closed forms, and flat feedforward."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 

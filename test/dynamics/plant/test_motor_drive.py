@@ -3,8 +3,6 @@
 
 """The position loop of a drive: its law, its gains, and the torque that it reports."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.integrate import trapezoid

@@ -3,8 +3,6 @@
 
 """The interface of a plant, tested on ElasticRobot; the MuJoCo plant has its own tests."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """Encoders, torque sensors and delays against their definitions, and their seeds."""
 
-from __future__ import annotations
-
 from math import exp, inf, pi
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """The derivatives of h = R Theta R^T omega against its power series in 40 digits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """The body-fixed recursion against the paper's, written with 6x6 matrices."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """The recursion over power series equals the Leibniz recursion with 6x6 matrices, at any order."""
 
-from __future__ import annotations
-
 import mpmath
 import numpy as np
 import pytest

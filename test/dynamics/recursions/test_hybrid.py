@@ -3,8 +3,6 @@
 
 """The hybrid recursion against [M18d] section 4.3, written with 6x6 matrices."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """The mixed recursion against [M18k] section 3.4 and [M18d] (56), (57)."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

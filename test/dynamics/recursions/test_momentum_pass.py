@@ -3,8 +3,6 @@
 
 """The momentum pass as plain Python: dT/dq by complex steps, and momenta of the bodies."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

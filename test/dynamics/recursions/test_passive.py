@@ -3,8 +3,6 @@
 
 """The passive recursion against its equations with 6x6 matrices."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """The poses of the joint frames against matrix exponentials."""
 
-from __future__ import annotations
-
 import mpmath as mp
 import numpy as np
 import pytest

@@ -3,8 +3,6 @@
 
 """The spatial recursion against [M21] Algorithms 1 and 3, written with 6x6 matrices."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

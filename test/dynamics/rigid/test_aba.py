@@ -3,8 +3,6 @@
 
 """Forward and hybrid dynamics (ABA) against the inverse dynamics, energy, and Pinocchio's ABA."""
 
-from __future__ import annotations
-
 import mpmath as mp
 import numpy as np
 import pinocchio as pin

@@ -3,8 +3,6 @@
 
 """Screws, inertias and momenta of all bodies against Jacobians, body frames and Pinocchio."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

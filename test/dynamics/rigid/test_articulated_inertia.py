@@ -3,8 +3,6 @@
 
 """The factorised mass matrix against the mass matrix itself, [K12] (34), (49), (77)."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

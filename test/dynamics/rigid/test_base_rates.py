@@ -3,8 +3,6 @@
 
 """The compiled motion of a base equals that of `base_rows`, which converts representations."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from multibody_dynamics.dynamics.rigid.base_rates import body_rates, compiled_body_rates

@@ -3,8 +3,6 @@
 
 """Vector code for many states equals the function for one, on any number of threads."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """Christoffel symbols against their definition, first principles, and each other."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

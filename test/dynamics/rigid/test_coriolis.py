@@ -3,8 +3,6 @@
 
 """The Coriolis matrix and M': skew symmetry, first principles, Pinocchio, Christoffel symbols."""
 
-from __future__ import annotations
-
 import mpmath as mp
 import numpy as np
 import pinocchio as pin

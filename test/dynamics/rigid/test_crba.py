@@ -3,8 +3,6 @@
 
 """The mass matrix (CRBA) against kinetic energy, inverse dynamics and Pinocchio."""
 
-from __future__ import annotations
-
 import numpy as np
 import pinocchio as pin
 import pytest

@@ -3,8 +3,6 @@
 
 """Derivatives of the dynamics: complex steps, first principles, Pinocchio, laws of mechanics."""
 
-from __future__ import annotations
-
 import mpmath as mp
 import numpy as np
 import pinocchio as pin

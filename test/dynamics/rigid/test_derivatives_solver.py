@@ -3,8 +3,6 @@
 
 """The solvers for the derivatives equal the functions and reuse their memory."""
 
-from __future__ import annotations
-
 from multibody_dynamics import dynamics as dyn
 from reference import error
 from robots import draw, random_tree

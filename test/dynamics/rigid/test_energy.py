@@ -3,8 +3,6 @@
 
 """Energy, momentum and centre of mass: particles, Pinocchio, and conservation laws."""
 
-from __future__ import annotations
-
 import numpy as np
 import pinocchio as pin
 import pytest

@@ -3,8 +3,6 @@
 
 """The forward-dynamics solver for the control cycle."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """Momentum, gravity and dT/dq in one pass: closed forms, Pinocchio, and the traced code."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """Inverse dynamics of any order against power series of the motion."""
 
-from __future__ import annotations
-
 import mpmath as mp
 import numpy as np
 import pytest

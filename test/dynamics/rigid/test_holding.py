@@ -3,8 +3,6 @@
 
 """Positions at which effort limits hold the links, compared with the planar arm's closed form."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

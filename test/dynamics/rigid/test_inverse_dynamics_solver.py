@@ -3,8 +3,6 @@
 
 """The inverse-dynamics solver equals the function and reuses its memory."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 
 """Forward kinematics against power series of products of exponentials, and on moving bases."""
 
-from __future__ import annotations
-
 import numpy as np
 import pinocchio as pin
 import pytest

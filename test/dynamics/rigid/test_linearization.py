@@ -3,8 +3,6 @@
 
 """Linear models: pendulums by hand, the nonlinear robot nearby, and control design."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

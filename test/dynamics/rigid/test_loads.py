@@ -3,8 +3,6 @@
 
 """Loads and load cells against first principles, against payloads, and against each other."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -3,12 +3,10 @@
 
 """Values of a robot that look wrong; test_inspection.py reads them from files."""
 
-from __future__ import annotations
-
 import pytest
 
 from multibody_dynamics.dynamics.model.urdf import parse_urdf
-from multibody_dynamics.dynamics.rigid.model_check import check_model
+from multibody_dynamics.dynamics.rigid.model_check import inspect_model
 from robots import panda
 
 ROBOT = """<robot name="arm"><link name="base"/>
@@ -28,12 +26,12 @@ WRONG = {
 
 
 def findings(**changes):
-    return check_model(parse_urdf(ROBOT.format(**GOOD | changes)))
+    return inspect_model(parse_urdf(ROBOT.format(**GOOD | changes)))
 
 
 def test_good_robots_have_no_findings():
     assert not findings()
-    assert not check_model(panda())
+    assert not inspect_model(panda())
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,6 @@
 
 """u = M q_r'' + C q_r' + g and its rates: closed forms, complex step, mpmath, Pinocchio, laws."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

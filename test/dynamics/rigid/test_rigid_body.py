@@ -3,8 +3,6 @@
 
 """One rigid body: momentum and Newton-Euler equations in all frames, against its particles."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

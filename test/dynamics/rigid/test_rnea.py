@@ -3,8 +3,6 @@
 
 """Inverse dynamics (RNEA) with rates, in every representation, against first principles."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import comb
 

@@ -3,8 +3,6 @@
 
 """What all solvers for the control cycle have in common: fixed buffers, and the same functions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 
 """Machine code for one robot: equal to the general recursion, and stored under what it contains."""
 
-from __future__ import annotations
-
 import ctypes
 
 import numpy as np

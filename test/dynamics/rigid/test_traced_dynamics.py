@@ -3,8 +3,6 @@
 
 """Recorded inverse dynamics equal the general recursions and Pinocchio, with fewer operations."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """Recorded kinematics equal the general functions, in all representations."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """What stays constant in traced code, and what a traced robot is made of."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from multibody_dynamics import dynamics as dyn

@@ -3,8 +3,6 @@
 
 """Large batches by vector code equal the general functions, and are used where they pay."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

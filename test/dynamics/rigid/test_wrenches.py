@@ -3,8 +3,6 @@
 
 """Wrenches with rates from body frames to the inertial frame, and their errors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -3,8 +3,6 @@
 
 """Inverse kinematics: forward(inverse), a closed form, singular poses, limits, failures."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

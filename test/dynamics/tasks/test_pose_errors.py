@@ -3,8 +3,6 @@
 
 """Pose errors against logarithms, their derivative against differences, the free rotation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

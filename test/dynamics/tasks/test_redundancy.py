@@ -3,8 +3,6 @@
 
 """Weights, secondary motion, damping and manipulability."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

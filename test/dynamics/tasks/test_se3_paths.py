@@ -3,8 +3,6 @@
 
 """Paths in SE(3) against power series of 40 digits, closed forms and group laws; errors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -3,8 +3,6 @@
 
 """All orders of the joint rates are the derivatives of the first, along the motion; 40 digits."""
 
-from __future__ import annotations
-
 import mpmath as mp
 import numpy as np
 import pytest

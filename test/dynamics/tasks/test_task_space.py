@@ -3,8 +3,6 @@
 
 """From tool motions to joint motion and torques: square, redundant and singular arms; errors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """Tasks, and the motion of their tools."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

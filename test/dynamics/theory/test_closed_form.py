@@ -3,8 +3,6 @@
 
 """Equations of motion from the matrices of the whole system, [M18d] section 5."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

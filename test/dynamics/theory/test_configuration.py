@@ -3,8 +3,6 @@
 
 """Descriptions of a tree: the same poses, against exact products of exponentials."""
 
-from __future__ import annotations
-
 import runpy
 from functools import reduce
 from pathlib import Path

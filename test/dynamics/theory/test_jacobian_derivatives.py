@@ -3,8 +3,6 @@
 
 """Derivatives of Jacobians against power series to 40 digits, and the explicit forms of [M18d]."""
 
-from __future__ import annotations
-
 from itertools import product
 from math import factorial
 

@@ -3,8 +3,6 @@
 
 """Lagrange's equations against the energy of particles and the recursion."""
 
-from __future__ import annotations
-
 import mpmath as mp
 import numpy as np
 import pytest

@@ -3,8 +3,6 @@
 
 """The phase space of joint coordinates and body momenta, [M18d] (79)."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -3,8 +3,6 @@
 
 """Joint motion from the motion of all bodies: exact for consistent data, optimal otherwise."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -3,8 +3,6 @@
 
 """System Jacobian: factors, inverses and derivatives, against exact motions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.linalg import block_diag

@@ -3,8 +3,6 @@
 
 """Entities created for one activation end with it, over the real middleware."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -3,8 +3,6 @@
 
 """Stamps, gaps, silence and statistics of a cycle, in a live node."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

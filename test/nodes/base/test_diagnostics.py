@@ -3,8 +3,6 @@
 
 """Cycle statistics and event counts."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """A contact wrench: its rates, the link that it acts on, and its expiry."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from geometry_msgs.msg import WrenchStamped

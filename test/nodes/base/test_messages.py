@@ -3,8 +3,6 @@
 
 """Inputs matched by joint name, and outputs filled in place."""
 
-from __future__ import annotations
-
 import array
 
 import numpy as np
@@ -152,7 +150,7 @@ class TestJointStates:
         # If the first publisher falls silent, the other's states need ~/enable.
         other = joint_state(dict.fromkeys(NAMES, 1.0), NOW + 200 * ms)
         assert rejection(states.accept, other, NOW).reason == "jump"
-        check.believe()
+        check.accept_next()
         assert states.accept(other, NOW)
         states.restart()
         assert states.accept(joint_state(dict.fromkeys(NAMES, -3.0), NOW + 201 * ms), NOW)

@@ -3,8 +3,6 @@
 
 """Messages that a node rejects are counted, logged and reported, over the real middleware."""
 
-from __future__ import annotations
-
 from std_msgs.msg import String
 
 from live_node import live_node

@@ -3,8 +3,6 @@
 
 """A pipe that nobody reads does not hold up a node; a pipe that is read loses nothing."""
 
-from __future__ import annotations
-
 import os
 import pty
 import subprocess

@@ -3,8 +3,6 @@
 
 """Sections of parameter files that are meant for a node and do not reach it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

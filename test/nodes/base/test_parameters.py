@@ -3,8 +3,6 @@
 
 """The parameter tables; test_runtime.py tests them on a running node."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 
 """Positions that a joint cannot have reached since its last state."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -55,7 +53,7 @@ def test_what_is_allowed_does_not_grow_until_a_position_is_accepted_again():
         assert check.fault(one, zero, zero + 0.03, np.array([0.1])) is None  # back again
         assert check.fault(one, zero, zero + 0.27, np.array([0.1])) is None
     assert check.fault(one, zero, zero + TURN, ms) is not None
-    check.believe()
+    check.accept_next()
     assert check.fault(one, zero, zero + TURN, ms) is None
     assert check.fault(one, zero, zero + TURN, ms) is not None  # only once
 
@@ -68,7 +66,7 @@ def test_the_first_position_of_a_joint_is_not_a_turn_beyond_its_limits():
         assert check.fault(ALL, none, np.array(row), ms) is None
     text = check.fault(ALL, none, np.array([0.3 - TURN, 0.5, 0.0]), ms)
     assert "position of 'arm' is -5.983, 3.483 beyond its limits" in text
-    check.believe()
+    check.accept_next()
     assert check.fault(ALL, none, np.array([0.3 - TURN, 0.5, 0.0]), ms) is None
 
 

@@ -3,8 +3,6 @@
 
 """The robot of a node: the part of it that the parameters name, and its couplings."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState

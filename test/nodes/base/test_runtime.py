@@ -3,8 +3,6 @@
 
 """The life cycle of a node: its states, shutdown by a signal, and faults that it must survive."""
 
-from __future__ import annotations
-
 import sys
 import time
 import warnings

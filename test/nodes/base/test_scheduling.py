@@ -3,8 +3,6 @@
 
 """Priority, memory and processors of a node; and what it says if it may not have them."""
 
-from __future__ import annotations
-
 import os
 import re
 import threading

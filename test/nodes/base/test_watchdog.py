@@ -3,8 +3,6 @@
 
 """The watchdog raises one alarm per silence, and none while simulated time is paused."""
 
-from __future__ import annotations
-
 import threading
 
 from multibody_dynamics.nodes.base.watchdog import Watchdog

@@ -3,8 +3,6 @@
 
 """Faults of an arm: what they tell, how they are cleared, and the torques that end in silence."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -17,7 +15,7 @@ from multibody_dynamics.dynamics.motion import JointCommandLimits
 from multibody_dynamics.nodes.base.diagnostics import ERROR, STALE, EventCounter
 from multibody_dynamics.nodes.following import arm_faults
 from multibody_dynamics.nodes.following.arm_faults import SILENT, ArmFaults, approach_rest
-from multibody_dynamics.nodes.following.trajectory_goal import Code
+from multibody_dynamics.nodes.following.trajectory_goal import ErrorCode
 
 MS = 1_000_000
 FAULT = {fault.text: fault for fault in FAULTS}
@@ -34,7 +32,7 @@ class Bench:
         self.states = SimpleNamespace(missing="", has_begun=False, awaited="elbow", stamp=0)
         self.logged: list[tuple[str, str]] = []
         self.answers: list[Command] = []
-        self.ends: list[tuple[str, Code]] = []
+        self.ends: list[tuple[str, ErrorCode]] = []
         log = SimpleNamespace(
             info=lambda text: self.logged.append(("info", text)),
             error=lambda text: self.logged.append(("error", text)),
@@ -70,14 +68,14 @@ def test_a_fault_is_logged_with_the_answer_counted_and_ends_the_goal(bench):
     bench.report(Event(FAULT["torques too late"], "by 1 s"))
     assert bench.logged == [("error", "torques too late: by 1 s: stopping")]
     assert bench.followed.events.totals == {"torques too late": 1}
-    assert bench.ends == [("torques too late: by 1 s", Code.INVALID_GOAL)]
+    assert bench.ends == [("torques too late: by 1 s", ErrorCode.INVALID_GOAL)]
     bench.report(Event(FAULT["stop failed"], "too fast"), Mode.LOST)
     assert bench.logged[-1] == ("error", f"stop failed: too fast: {SILENT}")
 
 
 def test_a_tracking_error_violates_the_tolerance_of_the_path(bench):
     bench.report(Event(FAULT["tracking error"], "far"))
-    assert bench.ends == [("tracking error: far", Code.PATH_TOLERANCE_VIOLATED)]
+    assert bench.ends == [("tracking error: far", ErrorCode.PATH_TOLERANCE_VIOLATED)]
 
 
 def test_the_end_of_a_fault_is_only_logged(bench):

@@ -3,8 +3,6 @@
 
 """The robot of a node that follows trajectories, and parameters that contradict it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """What the feedforward creates, and which parameters it takes over later, in a live node."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

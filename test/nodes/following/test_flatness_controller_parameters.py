@@ -3,8 +3,6 @@
 
 """The parameters of the flatness controller node as settings of the control law."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Motions that begin, end and are forbidden, in a live node."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,7 +16,7 @@ from multibody_dynamics.nodes.base.diagnostics import EventCounter
 from multibody_dynamics.nodes.base.messages import SECOND, MessageError
 from multibody_dynamics.nodes.following.followed_motion import FollowedMotion
 from multibody_dynamics.nodes.following.following_parameters import FollowingParameters
-from multibody_dynamics.nodes.following.trajectory_goal import Code
+from multibody_dynamics.nodes.following.trajectory_goal import ErrorCode
 from ros_harness import NAMESPACE, RosHarness, ros
 
 __all__ = ["ros"]  # the fixture
@@ -50,7 +48,7 @@ class Ends:
     """An action that only notes how goals end."""
 
     def __init__(self) -> None:
-        self.verdicts: list[tuple[Code, str]] = []
+        self.verdicts: list[tuple[ErrorCode, str]] = []
 
     def end(self, verdict) -> None:
         self.verdicts.append(tuple(verdict))
@@ -65,7 +63,7 @@ def bench(ros: RosHarness):
         node.fault, node.ends, node.events = Fault(), Ends(), EventCounter()
         node.position = Q0.copy()
         node.followed = FollowedMotion(
-            node, motion, node.position, node.events, action=node.ends, obstacle=node.fault
+            node, motion, node.position, node.events, action=node.ends, inhibitor=node.fault
         )
         node.followed.hold(Q0, START)
         node.fault.text = ""
@@ -103,7 +101,7 @@ def test_a_motion_is_judged_until_it_has_arrived(bench):
         bench.position[:] = at(bench, t)[0]
         assert bench.ends.verdicts == []
     at(bench, 1.1)
-    assert bench.ends.verdicts == [(Code.SUCCESSFUL, "goal reached")]
+    assert bench.ends.verdicts == [(ErrorCode.SUCCESSFUL, "goal reached")]
     at(bench, 1.2)
     assert len(bench.ends.verdicts) == 1
 
@@ -116,7 +114,7 @@ def test_a_motion_that_the_robot_does_not_follow_is_stopped(bench):
         if bench.ends.verdicts:
             break
     ((code, _),) = bench.ends.verdicts
-    assert code == Code.PATH_TOLERANCE_VIOLATED
+    assert code == ErrorCode.PATH_TOLERANCE_VIOLATED
     assert bench.events.totals == {"path tolerance": 1}
     rest = at(bench, t + 0.3)
     np.testing.assert_array_equal(rest[1:], 0.0)
@@ -127,10 +125,10 @@ def test_a_new_motion_ends_the_goal_of_the_one_before(bench):
     bench.followed.follow(request())
     bench.ends.verdicts.clear()
     bench.followed.stop()
-    assert bench.ends.verdicts == [(Code.INVALID_GOAL, "replaced by another motion")]
+    assert bench.ends.verdicts == [(ErrorCode.INVALID_GOAL, "replaced by another motion")]
     bench.followed.release("a test")
-    assert bench.ends.verdicts[-1] == (Code.INVALID_GOAL, "a test")
-    assert not bench.followed.motion.is_there
+    assert bench.ends.verdicts[-1] == (ErrorCode.INVALID_GOAL, "a test")
+    assert not bench.followed.motion.is_active
 
 
 def test_a_rejected_motion_leaves_the_present_one_and_its_goal(bench):

@@ -3,8 +3,6 @@
 
 """Stiffness and damping of a running impedance, from messages."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Trajectories with many points are planned in the background and give the same motion."""
 
-from __future__ import annotations
-
 from concurrent.futures import wait
 
 import numpy as np

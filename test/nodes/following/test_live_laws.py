@@ -3,8 +3,6 @@
 
 """Laws chosen while the node runs: which parameters are in effect when a verdict arrives."""
 
-from __future__ import annotations
-
 from concurrent.futures import Future
 from dataclasses import replace
 from queue import Queue

@@ -3,8 +3,6 @@
 
 """Limits of the motors: which one cuts a command, and how often."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Which pairs have a cycle: all that come one by one, the newest of those that queue up."""
 
-from __future__ import annotations
-
 import queue
 
 from multibody_dynamics.nodes.following.newest_pair import NewestPair

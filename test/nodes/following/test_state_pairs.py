@@ -3,8 +3,6 @@
 
 """Pairs of link and motor states: equal stamps, tolerated differences, rejected states."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

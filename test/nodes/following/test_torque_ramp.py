@@ -3,8 +3,6 @@
 
 """The ramp of the torques begins and ends without a jump in value or slope."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,19 +3,23 @@
 
 """Tolerances of a goal, and its outcome."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from multibody_dynamics.nodes.base.messages import SECOND, MessageError
-from multibody_dynamics.nodes.following.trajectory_goal import Code, Tolerances, TrajectoryGoal
+from multibody_dynamics.nodes.following.trajectory_goal import (
+    ErrorCode,
+    GoalTolerances,
+    TrajectoryGoal,
+)
 
 NAMES = ("shoulder", "elbow")
 END = 1_700_000_000 * SECOND
-DEFAULTS = Tolerances.of_parameters(2, path=0.2, goal=0.05, stopped_velocity=0.01, goal_time=0.5)
+DEFAULTS = GoalTolerances.of_parameters(
+    2, path=0.2, goal=0.05, stopped_velocity=0.01, goal_time=0.5
+)
 UNMEASURED = np.full(2, np.nan)
 
 
@@ -33,9 +37,9 @@ def judge(time, off=(0.0, 0.0), speed=(0.0, 0.0), tolerances=DEFAULTS):
 
 
 def test_zero_means_no_tolerance():
-    none = Tolerances.of_parameters(2, path=0.0, goal=0.0, stopped_velocity=0.0, goal_time=0.0)
+    none = GoalTolerances.of_parameters(2, path=0.0, goal=0.0, stopped_velocity=0.0, goal_time=0.0)
     assert judge(-1.0, (9.0, 9.0), (9.0, 9.0), none) is None
-    assert judge(0.0, (9.0, 9.0), (9.0, 9.0), none).code == Code.SUCCESSFUL
+    assert judge(0.0, (9.0, 9.0), (9.0, 9.0), none).code == ErrorCode.SUCCESSFUL
 
 
 def test_a_goal_keeps_erases_or_replaces_the_defaults():
@@ -72,7 +76,7 @@ def test_invalid_tolerances_are_rejected(path, goal, goal_time, reason, says):
 def test_along_the_path_only_path_tolerances_count():
     assert judge(-1e-9, (0.19, -0.19), (5.0, 5.0)) is None
     verdict = judge(-1e-9, (0.1, -0.25))
-    assert verdict.code == Code.PATH_TOLERANCE_VIOLATED
+    assert verdict.code == ErrorCode.PATH_TOLERANCE_VIOLATED
     assert verdict.text == "'elbow' is 0.25 from the motion; allowed: 0.2"
     slow = DEFAULTS.changed(NAMES, [tolerance("elbow", 0.0, 0.5)], [], 0.0)
     assert judge(-1.0, speed=(0.0, 0.6), tolerances=slow).text == (
@@ -82,12 +86,12 @@ def test_along_the_path_only_path_tolerances_count():
 
 
 def test_the_goal_is_reached_when_the_robot_is_close_and_at_rest():
-    assert judge(0.0, (0.04, -0.04), (0.009, 0.0)).code == Code.SUCCESSFUL
-    assert judge(0.0, (0.04, -0.04), UNMEASURED).code == Code.SUCCESSFUL
+    assert judge(0.0, (0.04, -0.04), (0.009, 0.0)).code == ErrorCode.SUCCESSFUL
+    assert judge(0.0, (0.04, -0.04), UNMEASURED).code == ErrorCode.SUCCESSFUL
     assert judge(0.0, speed=(0.0, 0.02)) is None  # keeps waiting
     assert judge(0.5, (0.06, 0.0)) is None
     verdict = judge(0.6, (0.06, 0.0))
-    assert verdict.code == Code.GOAL_TOLERANCE_VIOLATED
+    assert verdict.code == ErrorCode.GOAL_TOLERANCE_VIOLATED
     assert verdict.text == (
         "'shoulder' is 0.06 from the goal; allowed: 0.05; the last point was due 0.6 s ago;"
         " allowed: 0.5 s (goal_time_tolerance)"

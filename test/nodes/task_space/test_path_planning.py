@@ -3,8 +3,6 @@
 
 """Joint motions planned for paths of a tool, without ROS."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

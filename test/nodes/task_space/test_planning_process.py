@@ -4,8 +4,6 @@
 """Tool motions planned in another process equal those of the planner here, and end when they are no
 longer wanted."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -25,7 +23,7 @@ from multibody_dynamics.nodes.task_space.path_planning import PathLimits, PathPl
 from multibody_dynamics.nodes.task_space.planning_process import (
     PlannerSetup,
     PlanningProcess,
-    Wanted,
+    Ticket,
     plan_path,
     read_poses,
 )
@@ -127,7 +125,7 @@ def test_what_is_no_longer_wanted_ends_at_once(process):
 
 def test_a_request_is_wanted_as_long_as_its_process_says_so(tmp_path):
     file = os.open(tmp_path / "newest", os.O_RDWR | os.O_CREAT)
-    wanted = Wanted(os.getpid(), file, 3)
+    wanted = Ticket(os.getpid(), file, 3)
     assert not wanted()
     os.pwrite(file, (3).to_bytes(8, "little"), 0)
     assert wanted()

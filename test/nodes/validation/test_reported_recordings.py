@@ -3,8 +3,6 @@
 
 """Recordings: their folders, and their content after the disk was full."""
 
-from __future__ import annotations
-
 import resource
 
 import numpy as np

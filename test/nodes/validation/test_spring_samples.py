@@ -3,8 +3,6 @@
 
 """Pairs of joint and motor states become equations of the springs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState

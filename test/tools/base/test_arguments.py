@@ -3,8 +3,6 @@
 
 """Types of command-line arguments: what they accept, and what they say otherwise."""
 
-from __future__ import annotations
-
 import argparse
 
 import pytest

@@ -3,8 +3,6 @@
 
 """The bag of a run opens with the robot in other programs: Rerun's loader reads it here."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 
 """Nodes as child processes: failures are reported, and signals are deferred."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

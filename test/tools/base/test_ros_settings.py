@@ -3,8 +3,6 @@
 
 """ROS settings with which the package's processes discover only each other."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -3,8 +3,6 @@
 
 """Losses are found from the numbers of the messages, or from their stamps."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

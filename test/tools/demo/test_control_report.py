@@ -3,8 +3,6 @@
 
 """The report on the control laws, for synthetic runs with known results."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -3,8 +3,6 @@
 
 """Preparing a demo: everything is checked before anything is written or deleted."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -3,8 +3,6 @@
 
 """Short demos with real processes over DDS, which leave no process running."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -3,8 +3,6 @@
 
 """The demo of the task space node, with real processes over DDS: the arm reaches the poses."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

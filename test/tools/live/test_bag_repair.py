@@ -3,8 +3,6 @@
 
 """A bag that was truncated anywhere is readable up to that point."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

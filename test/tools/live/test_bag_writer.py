@@ -3,8 +3,6 @@
 
 """The bag contains what was added, or says what it does not contain."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

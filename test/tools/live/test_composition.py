@@ -3,8 +3,6 @@
 
 """Several nodes in one process all work, and shut down cleanly."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 
 """The systems of nodes that launch files and the command `loop` start."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import get_args, get_type_hints

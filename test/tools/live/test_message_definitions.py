@@ -3,8 +3,6 @@
 
 """Definitions of message types come from the installed packages."""
 
-from __future__ import annotations
-
 import sys
 import types
 

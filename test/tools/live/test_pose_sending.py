@@ -3,8 +3,6 @@
 
 """A pose from the command line moves the tool of a simulated robot, or the node says why not."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 
 """`record` with real publishers: nothing is lost, or it is counted."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

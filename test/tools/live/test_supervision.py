@@ -3,8 +3,6 @@
 
 """Nodes started and supervised by `multibody_dynamics loop`, as by a launch file."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

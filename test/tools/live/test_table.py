@@ -3,8 +3,6 @@
 
 """The live table: rates from stamps, margins from the robot's limits, ages from the clock."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

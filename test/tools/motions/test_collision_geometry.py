@@ -3,8 +3,6 @@
 
 """Collision geometry of a URDF: capsules that enclose it, and exact checks."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """trajectory_node follows a plan's motions from its files; the text names the parameters."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -3,8 +3,6 @@
 
 """Plans of an identification: their joined runs and their predictions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 
 """The command `scale-time`: all formats of a trajectory, the results, and rejected input."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

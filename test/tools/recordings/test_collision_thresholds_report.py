@@ -3,8 +3,6 @@
 
 """Thresholds from a recording file: the file, the report, and what is missing."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """Tables are read by joint name, at evenly spaced times, and gaps are kept."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

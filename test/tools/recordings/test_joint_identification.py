@@ -3,8 +3,6 @@
 
 """The command `identify`, from recordings to identified.json, report and picture."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

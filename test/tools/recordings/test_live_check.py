@@ -3,8 +3,6 @@
 
 """Replay through the real node: it answers every state, with the library's values."""
 
-from __future__ import annotations
-
 import json
 import re
 

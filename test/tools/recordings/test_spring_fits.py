@@ -3,8 +3,6 @@
 
 """Springs of a simulated arm from its recording: from encoders to YAML and picture."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

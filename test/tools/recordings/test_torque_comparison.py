@@ -3,8 +3,6 @@
 
 """The command `validate`: files, output and exit status."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -3,8 +3,6 @@
 
 """Identified springs and motors return from the actuator file, whatever their law."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import yaml

@@ -3,8 +3,6 @@
 
 """Only the numbers that change are replaced in an actuator file."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 from hypothesis import given

@@ -3,8 +3,6 @@
 
 """Generated C: compiles without warnings, equals the library, and tests itself."""
 
-from __future__ import annotations
-
 import ctypes
 import subprocess
 from shutil import which

@@ -3,8 +3,6 @@
 
 """The table of changes."""
 
-from __future__ import annotations
-
 import math
 
 from multibody_dynamics.tools.robot.changes_table import Change, WrittenBack

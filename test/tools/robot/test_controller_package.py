@@ -3,8 +3,6 @@
 
 """Generated controllers: equal to Python cycle by cycle, with faults; clean, allocation-free C."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

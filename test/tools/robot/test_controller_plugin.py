@@ -4,8 +4,6 @@
 """The ament package around a generated controller: complete and consistent files; trajectories
 read by its C++ against exact motions. The plugin itself needs ros2_control: test_ros2_control_*."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import re

@@ -3,8 +3,6 @@
 
 """What a URDF file says about springs, gears and motors."""
 
-from __future__ import annotations
-
 import pytest
 
 from multibody_dynamics import dynamics as dyn

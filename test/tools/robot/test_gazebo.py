@@ -3,8 +3,6 @@
 
 """A robot for Gazebo, tested without Gazebo: the same mechanics as ours, and consistent names."""
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from pathlib import Path

@@ -3,8 +3,6 @@
 
 """Settings of generated controllers: those of the laws in Python, and refusals by name."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Results of the commands that identify parameters, and files that are not results."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -3,8 +3,6 @@
 
 """The command `inspect`: kinematic tree, findings, torques, timing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +10,7 @@ import numpy as np
 import pytest
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.rigid.model_check import check_model, postures
+from multibody_dynamics.dynamics.rigid.model_check import inspect_model, postures
 from multibody_dynamics.tools import cli
 from multibody_dynamics.tools.robot import inspection as look
 from robots import PANDA, panda, random_tree
@@ -31,7 +29,7 @@ def arm(tmp_path: Path, *parts: str) -> Path:
 
 
 def test_a_published_robot_is_plausible():
-    assert not check_model(panda())
+    assert not inspect_model(panda())
 
 
 def test_every_joint_is_listed_below_the_one_that_carries_it():
@@ -96,7 +94,7 @@ def test_findings_of_many_joints_share_a_line(tmp_path):
         for k, name in enumerate(names)
     ]
     model, _ = look.load(arm(tmp_path, *parts))
-    (line,) = look.finding_lines(check_model(model))
+    (line,) = look.finding_lines(inspect_model(model))
     text = "j0 has the effort limit 0: every torque becomes zero (also j1, j2, j3 and 2 more)"
     assert line == f"WRONG: {text}"
 
@@ -106,7 +104,7 @@ def test_rounding_is_no_principal_moment(tmp_path):
     units."""
     point = LINK.format("a", 3, 0, 0, 0).replace("<mass", '<origin xyz="0.3 0.2 0.7"/><mass')
     model, _ = look.load(arm(tmp_path, point, JOINT.format("j", "base", "a", 20.7, 1)))
-    texts = [finding.text for finding in check_model(model)]
+    texts = [finding.text for finding in inspect_model(model)]
     assert texts[0] == "a is a point mass: no inertia about its COM"
     assert texts[1].endswith("but its limit is 20.7 N m")
     assert not any("e-" in text or "masses in g" in text for text in texts)
@@ -118,7 +116,7 @@ def test_an_impossible_inertia_is_found(tmp_path):
     )
     model, warned = look.load(file)
     assert warned
-    (finding,) = check_model(model)
+    (finding,) = inspect_model(model)
     assert finding.severe
     assert finding.text.startswith("a: no rigid body can have the principal moments")
     assert cli.main(["inspect", str(file), "--no-timing"]) == 1
@@ -127,7 +125,7 @@ def test_an_impossible_inertia_is_found(tmp_path):
 def test_mixed_up_units_are_found(tmp_path):
     """An inertia exported in kg mm^2."""
     file = arm(tmp_path, LINK.format("a", 1, 900, 900, 900), JOINT.format("j", "base", "a", 9, 1))
-    (finding,) = check_model(look.load(file)[0])
+    (finding,) = inspect_model(look.load(file)[0])
     assert finding.severe
     assert "radius of gyration" in finding.text
 
@@ -135,7 +133,7 @@ def test_mixed_up_units_are_found(tmp_path):
 def test_masses_in_grams_are_found(tmp_path):
     link = LINK.format("a", 300, 1e-3, 1e-3, 1e-3).replace("<mass", '<origin xyz="0.1 0 0"/><mass')
     file = arm(tmp_path, link, JOINT.format("j", "base", "a", 9, 1))
-    (finding,) = check_model(look.load(file)[0])
+    (finding,) = inspect_model(look.load(file)[0])
     need = "j needs 294 N m to hold its links, but its limit is 9 N m"
     assert finding.text == f"{need}; are masses in g?"
 
@@ -155,14 +153,14 @@ def test_limits_in_degrees_and_millimetres_are_found(tmp_path, kind, lower, uppe
     joint = JOINT.format("j", "base", "a", 50, 1).replace("revolute", kind)
     joint = joint.replace('lower="-1" upper="1"', f'lower="{lower}" upper="{upper}"')
     file = arm(tmp_path, LINK.format("a", 1, 1, 1, 1), joint)
-    texts = [finding.text for finding in check_model(look.load(file)[0])]
+    texts = [finding.text for finding in inspect_model(look.load(file)[0])]
     assert "; ".join(texts).startswith(says)
     assert bool(texts) == bool(says)
 
 
 def test_limits_of_zero_are_found(tmp_path):
     file = arm(tmp_path, LINK.format("a", 1, 1, 1, 1), JOINT.format("j", "base", "a", 0, 0))
-    texts = [finding.text for finding in check_model(look.load(file)[0]) if finding.severe]
+    texts = [finding.text for finding in inspect_model(look.load(file)[0]) if finding.severe]
     assert any("effort limit 0" in text for text in texts)
     assert any("velocity limit 0" in text for text in texts)
 
@@ -173,7 +171,7 @@ def test_a_last_link_with_almost_no_inertia_is_found(tmp_path):
         *(LINK.format("a", 1, 0.1, 0.1, 0.1), JOINT.format("j", "base", "a", 9, 1)),
         *(LINK.format("b", 0, 1e-13, 1e-13, 1e-13), JOINT.format("k", "a", "b", 9, 1)),
     )
-    texts = [finding.text for finding in check_model(look.load(file)[0])]
+    texts = [finding.text for finding in inspect_model(look.load(file)[0])]
     assert "b has no mass" in texts
     assert any("the mass matrix is singular" in text and "behind k;" in text for text in texts)
 

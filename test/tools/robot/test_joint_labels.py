@@ -3,8 +3,6 @@
 
 """Labels of joints in a picture are apart from each other, beside their joints, and follow them."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """The inertia of a body is distributed over its links such that the robot has it exactly."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """The picture of a robot is correct: its lines and markers are read back and compared."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 
 """The cycles that a generated controller repeats."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """The kind of robot that a description is."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -4,8 +4,6 @@
 """The arm of a generated controller is the arm of the node: with samples on time, both send the
 same torques along the same motion. With faults, test_controller_package compares it with the C."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

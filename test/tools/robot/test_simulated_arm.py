@@ -4,8 +4,6 @@
 """The simulated arm of a generated package against ElasticRobot, which has other recursions and
 compiled code of its own."""
 
-from __future__ import annotations
-
 import ctypes
 import subprocess
 from dataclasses import replace

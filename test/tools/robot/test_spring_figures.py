@@ -3,8 +3,6 @@
 
 """Resonances, sag and use of the motors, compared with closed forms."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

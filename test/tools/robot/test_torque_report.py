@@ -3,8 +3,6 @@
 
 """The report on torque sources: its numbers in every form, and arms of every kind."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

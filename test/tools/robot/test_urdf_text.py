@@ -3,8 +3,6 @@
 
 """Only the numbers that change are replaced in the text of a URDF."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """Identified parameters return from the written files, with a table of what changed."""
 
-from __future__ import annotations
-
 import json
 import re
 import warnings
@@ -17,7 +15,7 @@ import yaml
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.model.inertia import decompose
-from multibody_dynamics.dynamics.rigid.model_check import check_model
+from multibody_dynamics.dynamics.rigid.model_check import inspect_model
 from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools import cli
 from multibody_dynamics.tools.robot.identified_results import read_results
@@ -99,7 +97,7 @@ def test_every_number_returns(results, tmp_path, capsys):
     stiffness = [each.spring.K for each in robot.actuators.actuators]
     assert stiffness == pytest.approx([2900.0, 3100.0, *(each.spring.K for each in arms[2:])])
     assert robot.actuators.actuators[1].damping == pytest.approx(2.0)
-    assert not any(finding.severe for finding in check_model(new))
+    assert not any(finding.severe for finding in inspect_model(new))
     for name in ("data.yaml", "panda.yaml"):  # without digits of rounding errors
         assert not re.search(r"\.\d{11}", (output / name).read_text())
     printed = capsys.readouterr().out

@@ -3,8 +3,6 @@
 
 """Streams against simulated robots: what the links do, what the motors must do, and the report."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

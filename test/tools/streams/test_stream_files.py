@@ -3,8 +3,6 @@
 
 """Files of recorded streams, and generated ones."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """The terms by which a law knows the effects of the simulated drives."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """States from the topics of running nodes, over DDS."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

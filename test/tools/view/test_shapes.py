@@ -3,8 +3,6 @@
 
 """Shapes are where the URDF places them, and capsules stand in for what is missing."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import trimesh

@@ -3,8 +3,6 @@
 
 """Motions to be shown agree with the motions from which files were made."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from rosbags.typesys import Stores, get_typestore

@@ -3,8 +3,6 @@
 
 """The scene shows the robot's poses, and the page in a real browser what its sliders say."""
 
-from __future__ import annotations
-
 import re
 import threading
 from contextlib import contextmanager

@@ -4,15 +4,13 @@
 """The control cycle of an arm with elastic joints: from a sample to the torques of its motors.
 
     Sample -> MeasuredArm         q, q', theta, theta', torques of springs, contacts
-           -> ActingState         the same when the torque takes effect, where delays are known
+           -> FeedbackState       the same when the torque takes effect, where delays are known
            -> DesiredMotion       what is wanted now and ahead, q .. q''''
            -> Supervisor          mode and fault, by the table of `modes`
            -> one of DesignedLaws -> BumplessTransfer, which limits -> Command
 
 The node, studies and simulations run this cycle.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isfinite
@@ -47,11 +45,11 @@ from ..records.cycle_counts import CycleCounts
 from ..signals import frozen_sides
 from ..signals.derivative_filter import MAX_STEP
 from ..trajectories.stream_design import design_stream
-from .acting_state import ActingState
 from .arm_settings import ArmSettings
 from .base_reference import BaseReference
 from .collision_reaction import LAWS_OF_REACTIONS, OFF, REPORT, RETRACT, CollisionReaction, Contact
 from .desired_motion import DesiredMotion, TrajectoryRequest
+from .feedback_state import FeedbackState
 from .measured_arm import MeasuredArm
 from .modes import (
     CONTACT,
@@ -98,7 +96,7 @@ class Sample(NamedTuple):
     age: float = 0.0
 
 
-def _without(sample: Sample, missing: str, why: str) -> Sample:
+def _without_sides(sample: Sample, missing: str, why: str) -> Sample:
     """The sample, with sides that do not count."""
     signals = None if missing == BOTH else sample.signals
     return sample._replace(signals=signals, missing=missing, why=why)
@@ -150,7 +148,7 @@ class Arm(IndependentCopies):
     settings : of laws and estimation, fixed at the design. cycle : of the cycle, may be replaced by
         :meth:`change`. motion : what the arm follows; a new DesiredMotion if not given.
 
-    Attributes, for reading: the parts named in the module, `measured`, `acting`, `motion`,
+    Attributes, for reading: the parts named in the module, `measured`, `feedback`, `motion`,
     `second`, `supervisor`, `laws`, `transfer`, `collisions` (None without detection); `base`, the
     motion of the base, None if it is fixed, which may be set between cycles; `times`, what
     is expected of the times of the cycle; `name`, of the law that acts, and `chosen`, of the one
@@ -181,7 +179,7 @@ class Arm(IndependentCopies):
             {"motor_position": np.zeros(len(actuators.motors))}, self.second.rows
         )  # compile now, not in the first cycle
         self.resting = RestingArm(model, actuators)
-        self.acting = ActingState(model, actuators, settings, self.measured)
+        self.feedback = FeedbackState(model, actuators, settings, self.measured)
         signals = self.measured.estimator.signals
         self.laws = DesignedLaws(model, actuators, settings, signals, self.second.rows[0])
         self.transfer = BumplessTransfer(actuators)
@@ -197,14 +195,14 @@ class Arm(IndependentCopies):
         self._flat_map.advance(PERIOD)
         self._links_have_friction = bool(actuators.has_link_friction.any())
         self._motors: Array = self._flat_map.result.copy()
-        self._rates = self.motion.wanted[1:3], self._motors[1:3]
+        self._rates = self.motion.desired[1:3], self._motors[1:3]
         self.chosen = self.name = settings.law
         self.times = CycleTimes(settings.controllers[settings.law].period, MAX_STEP)
         self._period = self._lead = 0.0
         self._share = 1.0  # of the feedback
         self._stop_distances = np.full((2, model.n), np.inf)
         self._missed = ""  # what the last sample lacked
-        self._believed_at = 0  # ns, stamp of the last sample that counted in full; 0: none yet
+        self._accepted_at = 0  # ns, stamp of the last sample that counted in full; 0: none yet
         self._frozen = record_fields.zeros(
             frozen_sides.FrozenSides, n=model.n, m=len(actuators.motors)
         )
@@ -303,25 +301,25 @@ class Arm(IndependentCopies):
 
     def _forget_torques(self) -> None:
         """Forget what the torques were."""
-        self.acting.restart()
+        self.feedback.restart()
         self._flat_map.settle()
         self._release()
         self.second.release()
-        self._stamp = self._believed_at = 0
+        self._stamp = self._accepted_at = 0
 
     def _release(self) -> None:
         """End the motion; sides without samples are then carried along nothing."""
         self.motion.release()
         self._motors[1:3] = 0.0
 
-    def choose(self, name: str) -> None:
+    def choose_law(self, name: str) -> None:
         """Follow with another law from now on, changing over from the one that acts."""
         self.chosen = name
         if self.supervisor.mode.is_following and name != self.name:
             self.name, self.transfer.duration = name, self.cycle.transfer_time
             self.transfer.switch(self.laws[name])
 
-    def take_over(self) -> None:
+    def resume_from_balance(self) -> None:
         """Continue from the torque that balances the springs: brakes may have held the arm."""
         self.transfer.torque[:] = self.measured.holding_torque()
 
@@ -370,7 +368,7 @@ class Arm(IndependentCopies):
         request = TrajectoryRequest(
             start, np.atleast_1d(np.float64(times)), np.atleast_2d(positions), rates, None
         )
-        q, limits = self.acting.state.q, self.stream_limits
+        q, limits = self.feedback.state.q, self.stream_limits
         self.motion.stream(request, q, limits, tolerance=tolerance)
 
     # For reports
@@ -395,7 +393,7 @@ class Arm(IndependentCopies):
     @property
     def reference(self) -> tuple[Array, Array]:
         """(5, n) and (4, m): the desired state of the links, and motors, of the last cycle."""
-        return self.motion.wanted, self._motors
+        return self.motion.desired, self._motors
 
     # What is measured
 
@@ -435,13 +433,13 @@ class Arm(IndependentCopies):
         if self.laws.late is not None:
             self.laws.late.elapsed += max(t - self._measured_at, 0.0)
         self._measured_at = t
-        acted = self.acting.acted(t, self.transfer.torque)
+        acted = self.feedback.acted(t, self.transfer.torque)
         self.measured.announced[:] = 0.0 if sample.external is None else sample.external
         if sample.is_late:
-            self.measured.carry(t, self._rates, second)
+            self.measured.coast(t, self._rates, second)
         else:
             self.measured.update(t, signals, acted, second)
-        self.acting.update(t, second[:2])
+        self.feedback.update(t, second[:2])
 
     @property
     def judges_returns(self) -> bool:
@@ -463,7 +461,7 @@ class Arm(IndependentCopies):
         """Answer a sample. Without signals, only modes and faults change; in LOST there is no
         torque, except while the damping after a failed stop fades, and the caller sends that of
         :meth:`rest`, once or in every cycle. Nor is there one before :meth:`activate`."""
-        return self.respond(self._what_counts(self._unwrapped(sample)))
+        return self.respond(self._without_invalid_sides(self._unwrapped(sample)))
 
     def respond(self, sample: Sample) -> Command:
         """The same for a sample of which the caller has judged what counts, as
@@ -475,12 +473,12 @@ class Arm(IndependentCopies):
                 if self.base is not None:
                     self.measured.move_base(*self.base.at(now))
                 self._measure(sample)
-                if self._is_active and not (self.motion.is_there or self.supervisor.is_final):
+                if self._is_active and not (self.motion.is_active or self.supervisor.is_final):
                     self._begin(now)
-                if self.motion.is_there:
+                if self.motion.is_active:
                     # without torques, a long step is no period
                     self._evaluate_motion(now, 0.0 if self.supervisor.mode is Mode.LOST else step)
-            if self.motion.is_there:
+            if self.motion.is_active:
                 contact = self._supervise(sample, step)
                 if sample.signals is not None and self.supervisor.mode is not Mode.LOST:
                     torque = self._act(step, sample.age)
@@ -488,7 +486,7 @@ class Arm(IndependentCopies):
                     torque = self._damp(sample, step)
         except DynamicsError as error:
             self._fail(NOT_FINITE, str(error))
-            if self.motion.is_there:
+            if self.motion.is_active:
                 torque = self._rest(now, torque_step(self.times, step, self._period))
         if torque is not None:
             self._stamp = now
@@ -510,7 +508,7 @@ class Arm(IndependentCopies):
             last[:] = np.where(np.isfinite(link), link, last)
         return sample._replace(signals=signals)
 
-    def _what_counts(self, sample: Sample) -> Sample:
+    def _without_invalid_sides(self, sample: Sample) -> Sample:
         """The sample, without sides that repeat their positions although the arm moves, and without
         those that follow a silence and do not agree with the other side."""
         signals = sample.signals
@@ -519,26 +517,26 @@ class Arm(IndependentCopies):
         if self.measured.observes_links or not {*SIDES} <= signals.keys():
             return sample
         q, theta = (signals[side] for side in SIDES)
-        silence = 1e-9 * (sample.stamp - self._believed_at) if self._believed_at else 0.0
+        silence = 1e-9 * (sample.stamp - self._accepted_at) if self._accepted_at else 0.0
         if self._missed or silence > MAX_STEP:
             load = self.supervisor.rules.external_load
             if not self.resting.agrees(q, theta, load):
                 if silence <= self.cycle.state_timeout and not self._missed:
                     return sample._replace(is_late=True)
                 why = "the springs between links and motors do not carry the arm after the silence"
-                return _without(sample, self._missed or BOTH, why)
+                return _without_sides(sample, self._missed or BOTH, why)
         if frozen := self._notice_frozen(q, theta):
             lacks = (LINKS, MOTORS, BOTH)[frozen - 1]
             if lacks == MOTORS and self.laws.on_links is None:
                 lacks = BOTH
             why = "the same positions in every sample, although the arm moves"
-            return _without(sample, lacks, f"{lacks} are frozen: {why}")
-        self._believed_at = sample.stamp
+            return _without_sides(sample, lacks, f"{lacks} are frozen: {why}")
+        self._accepted_at = sample.stamp
         return sample
 
     def _notice_frozen(self, q: Array, theta: Array) -> int:
         """Which sides are frozen, as :mod:`frozen_sides` numbers them."""
-        wanted = self.motion.wanted[0] if self.motion.is_there else q
+        wanted = self.motion.desired[0] if self.motion.is_active else q
         return int(
             frozen_sides.compiled_notice_frozen(
                 self._actuation.joint_of_motor, self._actuation.torque_share,
@@ -594,15 +592,15 @@ class Arm(IndependentCopies):
             return ""
         q, _, theta, _ = measured.estimator.state
         allowed = tolerance * self.resting.allowed
-        found = self.resting.judge(q, theta, allowed, moves=is_moving)
-        return "" if found is None else str(found)
+        implausible = self.resting.judge(q, theta, allowed, moves=is_moving)
+        return "" if implausible is None else str(implausible)
 
     def _evaluate_motion(self, now: int, step: float) -> None:
         """The desired motion and second outputs of this cycle, and the motion ahead of them."""
         time = now + int(SECOND * self._ahead_by)
         self.motion.evaluate(time, self._wanted.state)
         self._period = next_period(step, self._period)
-        delay = self.settings.command_delay - self.acting.lead  # 0 if the state is predicted
+        delay = self.settings.command_delay - self.feedback.lead  # 0 if the state is predicted
         self._lead = self.cycle.feedforward_lead * self._period + delay
         self.motion.look_ahead(time + int(SECOND * self._lead), self._ahead.state)
         if self.base is not None:
@@ -613,7 +611,7 @@ class Arm(IndependentCopies):
     @property
     def _ahead_by(self) -> float:
         """s, from a sample to the time at which the motion is evaluated for it."""
-        return self.cycle.lookahead + self.acting.lead
+        return self.cycle.lookahead + self.feedback.lead
 
     def _supervise(self, sample: Sample, step: float) -> Contact | None:
         """Apply the rules; start the law that acts from now on, if it is another one."""
@@ -632,11 +630,11 @@ class Arm(IndependentCopies):
             is_carried=int(sample.is_late),
             qd=0.0 * qd if lacks_links else qd,
             thetad=0.0 * thetad if lacks_motors else thetad,
-            error=self.motion.wanted[0] - self.acting.state.q,
+            error=self.motion.desired[0] - self.feedback.state.q,
             sent=self.transfer.torque,
             q=measured.place,
             theta=measured.motors[0],
-            springs=measured.known_springs,
+            springs=measured.measured_spring_torque,
         )
         why = sample.why or measured.lost or (contact.text if contact else "")
         if step > self.cycle.state_timeout and not sample.missing:
@@ -648,7 +646,9 @@ class Arm(IndependentCopies):
             if contact is not None and self.cycle.collision_reaction == RETRACT:
                 assert self.collisions is not None
                 distance = self.cycle.retract_distance
-                self.motion.go(*self.collisions.retraction(contact, self.acting.state.q, distance))
+                self.motion.go(
+                    *self.collisions.retraction(contact, self.feedback.state.q, distance)
+                )
             self._evaluate_motion(now, 0.0)
         return contact
 
@@ -675,8 +675,8 @@ class Arm(IndependentCopies):
         self.transfer.activate(self.laws[self.name], self.transfer.torque.copy())
         self._share = 1.0
         self._motors[1:3] = 0.0
-        if self.motion.is_there:
-            self.motion.hold(self.acting.state.q, now)
+        if self.motion.is_active:
+            self.motion.hold(self.feedback.state.q, now)
 
     def _law_of_mode(self) -> str:
         mode = self.supervisor.mode
@@ -688,12 +688,12 @@ class Arm(IndependentCopies):
 
     def _act(self, step: float, age: float) -> Array:
         """The torque of the acting law, within the limits. Raises DynamicsError if it has none."""
-        acting, transfer, law = self.acting, self.transfer, self.transfer.law
+        feedback, transfer, law = self.feedback, self.transfer, self.transfer.law
         assert law is not None
         if not self.supervisor.mode.is_following:
-            acting.use_measured_state()
-        elif acting.diverged:
-            raise DynamicsError(acting.diverged)
+            feedback.use_measured_state()
+        elif feedback.diverged:
+            raise DynamicsError(feedback.diverged)
         dt = torque_step(self.times, step, self._period)
         self._share = feedback_share(self.times, max(step, age), dt, self._share)
         self._wanted.update()
@@ -711,10 +711,10 @@ class Arm(IndependentCopies):
         transfer.update(
             dt,
             self._wanted.state,
-            *acting.state,
+            *feedback.state,
             ahead=self._ahead.state,
             stiffness=self.second.rows if self.second.rows.size else None,
-            past=acting.past,
+            past=feedback.past,
             computed=Computed(self._wanted.result, self._ahead.result, self.measured.springs),
             elapsed=step,
             feedback_share=self._share,
@@ -728,7 +728,7 @@ class Arm(IndependentCopies):
             self._motors[:] = reference
         if not isfinite(transfer.torque.dot(transfer.torque) + self._motors.sum()):
             raise DynamicsError("the computed torque is not finite")
-        acting.send(transfer.torque)
+        feedback.send(transfer.torque)
         if self.actuators.state_count > self.actuators.n and law.spring_states is not None:
             self.measured.springs.states[:] = law.spring_states
         self._cuts += transfer.events
@@ -744,7 +744,7 @@ class Arm(IndependentCopies):
             return None
         if self.supervisor.is_new and self.laws.late is not None:
             self.laws.late.reset()
-        self.acting.use_measured_state()
+        self.feedback.use_measured_state()
         return self._rest(sample.stamp, torque_step(self.times, step, self._period), damping=share)
 
     def _map_motors(self, dt: float) -> None:
@@ -773,7 +773,7 @@ class Arm(IndependentCopies):
             self._start_law(now)
         if at_once:
             self.transfer.share = 1.0
-        q, second = self.acting.state.q, self.second.rows
+        q, second = self.feedback.state.q, self.second.rows
         self._wanted.state[0], self._wanted.state[1:] = q, 0.0
         second[1:] = 0.0
         self.measured.set_gravity_position(q)
@@ -793,13 +793,13 @@ class Arm(IndependentCopies):
         return self.transfer.torque
 
     def _command(self, now: int, torque: Array | None, contact: Contact | None) -> Command:
-        state, motion, detector = self.acting.state, self.motion, self.measured.detector
+        state, motion, detector = self.feedback.state, self.motion, self.measured.detector
         q, qd = state.q.copy(), state.qd.copy()
         estimated = q, qd
-        if self.acting.is_predicted or self.measured.observes_links:
+        if self.feedback.is_predicted or self.measured.observes_links:
             own = self.measured.estimator.state
             estimated = own.q.copy(), own.qd.copy()
-        desired = motion.wanted.copy() if motion.is_there else self._wanted.state.copy()
+        desired = motion.desired.copy() if motion.is_active else self._wanted.state.copy()
         command = Command(
             stamp=now,
             torque=None if torque is None else self._commanded(torque),

@@ -3,8 +3,6 @@
 
 """The numbers of an arm that may change while it runs; nodes take their parameters from here."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 
 from ...core import InputError, check_setting, setting

@@ -9,8 +9,6 @@ derivatives and continued from its last sample to the time that is asked for; th
 zero, so Q'' lacks what the base contributes to it by its fourth derivative.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

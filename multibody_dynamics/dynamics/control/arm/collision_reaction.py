@@ -13,8 +13,6 @@ The torque that the model does not explain is frozen at its value before the con
 contact.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 
 """The clock of a cycle: whether it runs, was set back, or stands still."""
 
-from __future__ import annotations
-
 from math import inf, isfinite
 from typing import Annotated, NamedTuple
 

@@ -7,8 +7,6 @@ The structure `robot_parameters` of generated C, its defaults and checks, and th
 generated plugin for ros2_control are printed from this declaration.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from ...core import Array, Field

@@ -10,8 +10,6 @@ full turns to begin near the current motion. It is spliced into that and stays c
 q''''. A stream of targets is followed as they arrive.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -73,7 +71,7 @@ class DesiredMotion(IndependentCopies):
     velocities that it may not exceed. turn: (n,) rad after which a joint's pose repeats, see
     :func:`.joint_turns`; by default never.
 
-    Attribute `wanted`: (5, n) the motion at the last `evaluate`, against which errors are judged.
+    Attribute `desired`: (5, n) the motion at the last `evaluate`, against which errors are judged.
     """
 
     def __init__(
@@ -87,10 +85,10 @@ class DesiredMotion(IndependentCopies):
         self._origin = 0  # ns, origin of its time axis
         self._next: tuple[int, Reference] | None = None  # with its origin, at which it starts
         self._now = 0.0  # s on that axis; the time of the last evaluation
-        self.wanted: Array = np.zeros((5, len(self.joint_names)))
+        self.desired: Array = np.zeros((5, len(self.joint_names)))
 
     @property
-    def is_there(self) -> bool:
+    def is_active(self) -> bool:
         """Whether there is a motion to follow."""
         return self._running is not None
 
@@ -110,7 +108,7 @@ class DesiredMotion(IndependentCopies):
     def release(self) -> None:
         """Drop the motion."""
         self._running = self._next = None
-        self.wanted[1:] = 0.0
+        self.desired[1:] = 0.0
 
     def hold(self, position: Array, time: int) -> None:
         """Hold `position` (n,) from `time` on, which becomes the origin of a new time axis."""
@@ -125,7 +123,7 @@ class DesiredMotion(IndependentCopies):
         self._running, self._now = moved, 0.0
 
     def evaluate(self, time: int, out: Array) -> None:
-        """Write q..q'''' at `time` to `out` (5, n), and keep it as `wanted`."""
+        """Write q..q'''' at `time` to `out` (5, n), and keep it as `desired`."""
         if self._next is not None and time >= self._next[0]:
             (self._origin, self._running), self._next = self._next, None
         running = self._require()
@@ -133,7 +131,7 @@ class DesiredMotion(IndependentCopies):
         # If time steps back a little (a shorter lookahead), the motion waits at its start.
         self._now = max(self._now, running.start_time)
         running.evaluate(self._now, out)
-        self.wanted[:] = out
+        self.desired[:] = out
 
     def look_ahead(self, time: int, out: Array) -> None:
         """Like `evaluate`, but leaves the state of this object unchanged: a preview of `time`."""
@@ -219,7 +217,7 @@ class DesiredMotion(IndependentCopies):
         late = now - times[-1] - (now if start is None else start)
         if late > LONGEST_INTERVAL:
             raise RequestError("in the past", f"the last point was due {late:.3f} s ago")
-        q = q + (in_nearest_turn(self.turn, self.wanted[0], q[0]) - q[0])
+        q = q + (in_nearest_turn(self.turn, self.desired[0], q[0]) - q[0])
         streamed = self.streamed
         if streamed is None:
             state = self._require()(now)

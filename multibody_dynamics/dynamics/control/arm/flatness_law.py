@@ -3,8 +3,6 @@
 
 """The controller of version 1.0, deprecated: :class:`.Arm` has replaced it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import isfinite
 from typing import Any
@@ -19,8 +17,8 @@ from ..controllers.controllers import PERIOD
 from ..controllers.hold_controller import HoldController
 from ..laws.feedforward_law import gravity_load
 from ..laws.flatness_settings import ON_LINKS, FlatnessSettings
-from .acting_state import LONG_AGO
 from .arm import MOTORS, Arm
+from .feedback_state import LONG_AGO
 
 STOPS = ("hold", ON_LINKS)  # act on the measured state: a stop must not depend on a prediction
 
@@ -42,8 +40,8 @@ class FlatnessLaw:
         self.desired, self.ahead = self._inverse.state, np.zeros((5, model.n))
         self.reference = MotorFeedforward(actuators, self.desired, self._inverse.result)
         self.arm, self.stiffness = whole.measured, whole.second.rows
-        self.state, self.sent = whole.acting.state, whole.acting.sent
-        self.predictor, self.reference_lead = whole.acting.predictor, whole.acting.lead
+        self.state, self.sent = whole.feedback.state, whole.feedback.sent
+        self.predictor, self.reference_lead = whole.feedback.predictor, whole.feedback.lead
         self.external_torque: Array = np.zeros(model.n)
         self.restart()
 
@@ -52,11 +50,11 @@ class FlatnessLaw:
 
     @property
     def is_predicted(self) -> bool:
-        return self._whole.acting.is_predicted
+        return self._whole.feedback.is_predicted
 
     def restart(self) -> None:
         self.arm.restart()
-        self._whole.acting.restart()
+        self._whole.feedback.restart()
         self.reference.settle()
         self._measured_at = np.inf
 
@@ -74,7 +72,7 @@ class FlatnessLaw:
             self.transfer.switch(self.laws[name])
 
     def measure(self, t: float, signals: Mapping[str, Array]) -> None:
-        acting = self._whole.acting
+        acting = self._whole.feedback
         if self.laws.late is not None:
             self.laws.late.elapsed += max(t - self._measured_at, 0.0)
         self._measured_at = t
@@ -106,7 +104,7 @@ class FlatnessLaw:
         return self.reference.update().torque
 
     def update(self, step: float, lead: float, elapsed: float = 0.0) -> None:
-        acting, transfer, law = self._whole.acting, self.transfer, self.transfer.law
+        acting, transfer, law = self._whole.feedback, self.transfer, self.transfer.law
         if acting.diverged and self.name not in STOPS:
             raise DynamicsError(acting.diverged)
         if self.name in STOPS or not acting.is_predicted:

@@ -3,12 +3,10 @@
 
 """A desired motion with the learned correction of a repeated trajectory.
 
-The law follows the corrected motion; `wanted` is the motion without correction, against which
+The law follows the corrected motion; `desired` is the motion without correction, against which
 errors are judged and recorded. A hold drops the correction immediately, because it starts at a
 measured position; a stop, or a trajectory without correction, fades it out.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -139,7 +137,7 @@ class LearnedMotion(DesiredMotion):
             self._change(None, self._time)
 
     def record(self, time: int, error: Array) -> None:
-        """Record the error (n,) against `wanted` at `time`, if a run is being recorded."""
+        """Record the error (n,) against `desired` at `time`, if a run is being recorded."""
         recording = self._recording
         if recording is None:
             return

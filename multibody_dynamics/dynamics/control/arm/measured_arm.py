@@ -4,8 +4,6 @@
 """An arm with elastic joints as measured: the states of links and motors, the torques of springs
 and gravity, external torques, collisions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -159,10 +157,10 @@ class MeasuredArm(IndependentCopies):
             moving, still = self._on_base
             np.subtract(moving.result[0], still.result[0], out=self.base_torque)
 
-    def carry(self, t: float, references: Sequence[Array], second: Array) -> None:
+    def coast(self, t: float, references: Sequence[Array], second: Array) -> None:
         """Take the arm to follow its reference as closely as before up to t in s, see
-        :meth:`.StateEstimator.carry`; observers of external torques wait for samples."""
-        self.estimator.carry(t, *references)
+        :meth:`.StateEstimator.coast`; observers of external torques wait for samples."""
+        self.estimator.coast(t, *references)
         self._load_springs(second)
 
     def _load_springs(self, second: Array) -> None:
@@ -250,7 +248,7 @@ class MeasuredArm(IndependentCopies):
         return self.estimator.state.q
 
     @property
-    def known_springs(self) -> Array:
+    def measured_spring_torque(self) -> Array:
         """(n,) torques of the springs, N m; zero where they are not measured but estimated."""
         return self._no_velocity if self.observes_links else self.springs.torque
 

@@ -24,8 +24,6 @@ The functions are written over records of plain numbers, in the subset that :mod
 prints as C. Times are in s since any origin; speeds in rad/s or m/s.
 """
 
-from __future__ import annotations
-
 from enum import IntEnum
 from typing import Annotated, NamedTuple
 
@@ -273,12 +271,14 @@ def memory(n: int, m: int) -> Memory:
 def compile_watches(p, s):
     """Compile what the first cycle would compile otherwise; the memory `s` is still empty."""
     measure_speed(p, s, s.speed.copy(), s.chatter.copy())
-    most_above(s.speed, p.velocity, 1.0)
+    farthest_above_limit(s.speed, p.velocity, 1.0)
     count_jumps(s.chatter.copy(), p.torque_limit, 0.0, s.last_sent, s.last_jump, s.chatter)
-    find_places(p.joint_of_motor, p.link_share, s.speed.copy(), s.chatter.copy(), 0, s.place)
+    find_joint_positions(
+        p.joint_of_motor, p.link_share, s.speed.copy(), s.chatter.copy(), 0, s.place
+    )
     limit_reach(s.top_speed, p.velocity, p.stop_distance, s.reach)
     limit_pace(s.place, s.place_then, WINDOW, p.velocity, 0.0, s.pace_limit, s.speed)
-    farthest(s.place, s.stop_place, s.reach)
+    farthest_beyond_reach(s.place, s.stop_place, s.reach)
 
 
 def is_following(mode):
@@ -305,7 +305,7 @@ def joint_speeds(joint_of_motor, link_share, qd, thetad, speed):
 
 
 @compiled_exactly
-def most_above(value, limit, factor):
+def farthest_above_limit(value, limit, factor):
     """The index of the amount that is farthest above `factor` times its limit; -1 if none is."""
     worst = -1
     excess = 0.0
@@ -321,7 +321,7 @@ def count_jumps(sent, limit, elapsed, last_sent, last_jump, chatter):
     """Count for how long, s, each torque has jumped by its limit, back and forth; `elapsed` since
     the last ones. Cycles without a jump count against it, by a quarter. Returns the index of a
     torque that has done so for CHATTER_FOR, or -1; then the counts start anew."""
-    found = -1
+    chattering = -1
     for j in range(sent.shape[0]):
         jump = sent[j] - last_sent[j]
         last_sent[j] = sent[j]
@@ -333,15 +333,15 @@ def count_jumps(sent, limit, elapsed, last_sent, last_jump, chatter):
         if is_wide:
             last_jump[j] = jump
         if chatter[j] >= CHATTER_FOR:
-            found = j
-    if found >= 0:
+            chattering = j
+    if chattering >= 0:
         for j in range(sent.shape[0]):
             chatter[j] = 0.0
-    return found
+    return chattering
 
 
 @compiled_exactly
-def find_places(joint_of_motor, link_share, q, theta, lacks_motors, place):
+def find_joint_positions(joint_of_motor, link_share, q, theta, lacks_motors, place):
     """The `place` of each joint: where its motors are or, if these are missing, its link."""
     for i in range(q.shape[0]):
         place[i] = q[i] if lacks_motors else 0.0
@@ -381,7 +381,7 @@ def limit_pace(place, then, step, velocity, least, pace_limit, pace):
 
 
 @compiled_exactly
-def farthest(place, start, reach):
+def farthest_beyond_reach(place, start, reach):
     """The joint that is farthest beyond its `reach` from `start`, or -1."""
     worst = -1
     excess = 0.0
@@ -590,7 +590,7 @@ def _watch(p, s, now, x):
 def _exceeds_speed(p, s, now, x):
     """Whether a joint is faster than it may be, for longer than the filters explain."""
     measure_speed(p, s, x.qd, x.thetad)
-    worst = most_above(s.speed, p.velocity, OVERSPEED_FACTOR)
+    worst = farthest_above_limit(s.speed, p.velocity, OVERSPEED_FACTOR)
     if worst < 0:
         s.over_since[0] = NEVER
         return False
@@ -615,7 +615,7 @@ def _chatters(p, s, x):
 
 def _overloads(p, s, now, x):
     """Whether a spring carries more than gravity and the motors explain, for OVERLOADED_FOR s."""
-    worst = most_above(x.springs, p.external_load, EXPLAINED)
+    worst = farthest_above_limit(x.springs, p.external_load, EXPLAINED)
     if worst < 0:
         s.overloaded_since[0] = NEVER
         return False
@@ -703,7 +703,7 @@ def _runs_away(p, s, now, x):
     the forecast is that of stops on the motors."""
     if s.mode[0] == YIELDING or x.is_carried:
         return False
-    find_places(p.joint_of_motor, p.link_share, x.q, x.theta, s.on_links[0], s.place)
+    find_joint_positions(p.joint_of_motor, p.link_share, x.q, x.theta, s.on_links[0], s.place)
     if s.window_since[0] == NEVER:
         for i in range(x.q.shape[0]):
             s.stop_place[i] = s.place[i]
@@ -731,7 +731,7 @@ def _runs_away(p, s, now, x):
             limit_reach(s.pace_limit, p.velocity, p.late_distance, s.reach)
         elif is_first and not s.on_links[0]:
             limit_reach(s.pace_limit, p.velocity, p.stop_distance, s.reach)
-    worst = farthest(s.place, s.stop_place, s.reach)
+    worst = farthest_beyond_reach(s.place, s.stop_place, s.reach)
     if worst < 0 or not s.slows_down[0]:
         return False
     s.how[0] = TOO_FAR

@@ -20,8 +20,6 @@ torque. Joints without torque limit may be loaded by GREATEST times their larges
 bend by UNLIMITED rad.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from enum import IntEnum
 from itertools import combinations
@@ -87,7 +85,7 @@ class RestingSprings(NamedTuple):
     # fmt: off
     torque: Annotated[Array, Field("N m or N, of the springs", ("n",))]
     rate: Annotated[Array, Field("N m/s or N/s; the arm is at rest", ("n",))]
-    felt: Annotated[Array, Field("N m/rad or N/m, their stiffness", ("n",))]
+    K: Annotated[Array, Field("N m/rad or N/m, their stiffness", ("n",))]
     load: Annotated[Array, Field("N m or N, of the motors", ("m",))]
     deflection: Annotated[Array, Field("rad or m", ("m",))]
     weight: Annotated[Array, Field("N m or N, of gravity", ("n",))]
@@ -105,10 +103,10 @@ class RestingSprings(NamedTuple):
 # RestingArm, of which C needs nothing.
 
 
-def spring_torques(arm, q, qd, theta, thetad, second, torque, rate, felt, load, deflection):
+def spring_torques(arm, q, qd, theta, thetad, second, torque, rate, K, load, deflection):
     """In C, that of the actuators."""
     compiled_springs(
-        *arm.rows, None, q, qd, theta, thetad, second, torque, rate, felt, load, deflection
+        *arm.rows, None, q, qd, theta, thetad, second, torque, rate, K, load, deflection
     )
 
 
@@ -122,7 +120,7 @@ def weigh_links(arm, q, weight):
 def load_springs(arm, s, q, theta, second):
     """What the springs carry with links and motors at rest there, and what the links weigh."""
     spring_torques(
-        arm, q, s.still, theta, s.motors_still, second, s.torque, s.rate, s.felt, s.load,
+        arm, q, s.still, theta, s.motors_still, second, s.torque, s.rate, s.K, s.load,
         s.deflection,
     )  # fmt: skip
     weigh_links(arm, q, s.weight)
@@ -135,7 +133,7 @@ def spring_misfit(a, s, q, theta, allowed):
         if a.is_rigid[i]:
             s.misfit[i] = (theta[a.first_motor[i]] - q[i]) / RIGID
         else:
-            s.misfit[i] = (s.torque[i] - s.weight[i]) / (allowed[i] + CALIBRATION * abs(s.felt[i]))
+            s.misfit[i] = (s.torque[i] - s.weight[i]) / (allowed[i] + CALIBRATION * abs(s.K[i]))
 
 
 def worst_joint(a, arm, s, q, theta, allowed):
@@ -156,14 +154,14 @@ def misfit_scale(a, s):
     """Set the scale of misfits; returns whether one of them is worth an explanation."""
     is_noticed = False
     for i in range(s.scale.shape[0]):
-        noise = NOTICED * abs(s.felt[i])
+        noise = NOTICED * abs(s.K[i])
         s.scale[i] = 1.0 if a.is_rigid[i] else abs(s.weight[i]) + noise
         if not a.is_rigid[i] and not abs(s.torque[i] - s.weight[i]) <= 2.0 * noise:
             is_noticed = True
     return is_noticed
 
 
-def weighed_misfit(a, s):
+def normalised_misfit(a, s):
     """The sum of squares of the unexplained torques over those of the scale."""
     total = 0.0
     for i in range(s.scale.shape[0]):
@@ -179,7 +177,7 @@ def explains_springs(a, s):
     loaded = 0
     for i in range(s.scale.shape[0]):
         if not a.is_rigid[i]:
-            noise = NOTICED * abs(s.felt[i])
+            noise = NOTICED * abs(s.K[i])
             if not abs(s.torque[i] - s.weight[i]) <= EXACT * abs(s.weight[i]) + 0.5 * noise:
                 return False
             if abs(s.weight[i]) > 2.0 * noise:
@@ -205,11 +203,11 @@ def find_exchange(a, arm, s, q, theta, refusal):
     load_springs(arm, s, q, theta, s.softest)
     if not misfit_scale(a, s):
         return False
-    best = weighed_misfit(a, s) / CLEARLY
+    best = normalised_misfit(a, s) / CLEARLY
     is_found = False
     if q.shape[0] == theta.shape[0]:
         load_springs(arm, s, theta, q, s.softest)
-        total = weighed_misfit(a, s)
+        total = normalised_misfit(a, s)
         if total < best:
             best = total
             is_found = True
@@ -219,7 +217,7 @@ def find_exchange(a, arm, s, q, theta, refusal):
             if a.has_one_motor[i] and a.has_one_motor[j]:
                 exchange_joints(a, s, q, theta, i, j)
                 load_springs(arm, s, s.links, s.motors, s.softest)
-                total = weighed_misfit(a, s)
+                total = normalised_misfit(a, s)
                 if total < best and explains_springs(a, s):
                     best = total
                     is_found = True
@@ -243,7 +241,7 @@ def judge_positions(a, arm, s, q, theta, allowed, moves, refusal):
         refusal.joint[0] = worst
     load_springs(arm, s, q, theta, s.softest)
     i = refusal.joint[0]
-    share = RIGID if a.is_rigid[i] else allowed[i] + CALIBRATION * abs(s.felt[i])
+    share = RIGID if a.is_rigid[i] else allowed[i] + CALIBRATION * abs(s.K[i])
     refusal.allowed[0] = share
     refusal.misfit[0] = s.misfit[i] * share
     return True
@@ -256,8 +254,8 @@ def external_loads(model: MultibodyModel, actuators: Actuators) -> Array:
     springs = SpringSolver(actuators)
     springs.stiffness[0] = softest_outputs(actuators)
     springs.update()
-    bent = UNLIMITED * np.abs(springs.stiffness_felt)
-    other = np.maximum(GREATEST * weight, np.where(actuators.is_rigid, 0.0, bent))
+    unlimited = UNLIMITED * np.abs(springs.stiffness_felt)
+    other = np.maximum(GREATEST * weight, np.where(actuators.is_rigid, 0.0, unlimited))
     return np.maximum(weight, np.where(np.isfinite(limit), limit, np.maximum(other, LEAST)))
 
 
@@ -387,7 +385,7 @@ class RestingArm(IndependentCopies):
         return ""
 
     def _causes_by_joint(self, q: Array, theta: Array, wrong: list[int], allowed: Array) -> str:
-        found, motors = [], theta
+        causes, motors = [], theta
         for i in wrong:
             best, cause, better = 1.0, "", motors
             for text, trial in self._mistakes_of_joint(motors, q, i):
@@ -395,9 +393,9 @@ class RestingArm(IndependentCopies):
                 if abs(self._springs.misfit[i]) < best / 2.0 - 1e-2:
                     best, cause, better = abs(self._springs.misfit[i]), text, trial
             motors = better
-            found += [cause] if cause else []
-        if found and abs(self._worst(q, motors, allowed)[1]) <= 1.0:
-            return "; ".join(found)
+            causes += [cause] if cause else []
+        if causes and abs(self._worst(q, motors, allowed)[1]) <= 1.0:
+            return "; ".join(causes)
         return "names, signs, units or gear ratios of the states, or the springs of another robot"
 
     def _mistakes(

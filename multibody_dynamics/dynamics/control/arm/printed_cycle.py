@@ -3,8 +3,6 @@
 
 """The control cycle in C, printed from the functions and records that Python compiles."""
 
-from __future__ import annotations
-
 import inspect
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -67,7 +65,7 @@ SHAPES: dict[str, tuple[int | str, ...]] = {
     **dict.fromkeys((
         "q", "qd", "momentum", "beta", "known", "link_limit", "velocity", "acceleration", "excess",
         "stiffness", "springs", "external", "disturbance", "disturbance_rate",
-        "weight", "felt", "allowed", "misfit", "scale", "wanted_rate", "position",
+        "weight", "K", "allowed", "misfit", "scale", "wanted_rate", "position",
     ), ("n",)),
     **dict.fromkeys((
         "theta", "thetad", "sent", "load", "loads", "motor_limit", "torque", "held", "wanted",
@@ -127,7 +125,7 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
             "advance_clock": cycle_clock.advance_clock,
             # before those that call them: they then have their public names
             "forget_samples": samples.forget_samples,
-            "believe_samples": samples.believe_samples,
+            "accept_next_samples": samples.accept_next_samples,
             "unwrap_samples": samples.unwrap_samples,
             "follow_silence": samples.follow_silence,
             "lacks_links": samples.lacks_links,
@@ -175,7 +173,7 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
             "stream_begin": streams.begin_stream,
             "stream_take": streams.take_message,
             "stream_follow": streams.follow_stream,
-            "stream_rests": streams.stream_rests,
+            "is_stream_at_rest": streams.is_stream_at_rest,
         },
     ),
     "control.c": (

@@ -8,8 +8,6 @@ therefore follows a C4 curve, as the joints do, and stays within the range that 
 joint torque allow.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from math import isclose

@@ -3,8 +3,6 @@
 
 """The mode and the fault of an arm, with their texts: :mod:`modes` for a Python cycle."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ...core import Array, IndependentCopies

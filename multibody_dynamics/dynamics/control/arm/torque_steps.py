@@ -3,8 +3,6 @@
 
 """The time by which a torque may change in a cycle, although cycles may be missed."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 LONGEST_PERIOD = 1.5  # times the last one: a single long step, after missed cycles, is no period

@@ -11,8 +11,6 @@ was sent last. tau does not jump, and where tau_before comes from a law, its rat
 Torques and their rates are then clipped to the limits of the motors.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -35,8 +35,6 @@ All values are on the link side of the gear, in N m, rad, s; `elastic.kinds` exp
 equations the rotor inertias appear.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from math import isfinite
@@ -279,10 +277,10 @@ class Controller(IndependentCopies, ABC):
         self._law(has_ahead)
         if not isfinite(self.torque.dot(self.torque)):
             j = int(np.argmin(np.isfinite(self.torque)))
-            found = self.torque[j]
+            wrong = self.torque[j]
             self.torque[:] = self._last_torque
             raise DynamicsError(
-                f"motor '{self.actuators.motor_names[j]}': {type(self).__name__} yields {found} "
+                f"motor '{self.actuators.motor_names[j]}': {type(self).__name__} yields {wrong} "
                 f"N m; the desired motion or the gains are too large"
             )
         self.applied_torque[:] = self.torque

@@ -23,8 +23,6 @@ where sigma and sigma' come from the present state of the springs (G. Palli, C. 
 Luca, ICRA 2008; G. Buondonno, A. De Luca, RA-L 2016).
 """
 
-from __future__ import annotations
-
 from functools import partial
 from math import factorial
 from typing import Any
@@ -137,7 +135,7 @@ class FeedbackLinearization(Controller):
         self._is_elastic, self._short = ~rigid, rigid | damped
         self._full = ~self._short
         self._has_damped = bool(damped.any())
-        self._second = SecondOutputs(self, self._springs)
+        self._second = SecondOutputFeedback(self, self._springs)
         self._work = np.zeros((4, n))
         self._v = np.zeros(n)
 
@@ -224,7 +222,7 @@ class FeedbackLinearization(Controller):
         np.copyto(motion[4], v, where=self._full)
 
 
-class SecondOutputs:
+class SecondOutputFeedback:
     """sigma'' = w of the joints whose stiffness or pretension is set by a motor, for a law that
     evaluates the springs at the measured state."""
 

@@ -17,8 +17,6 @@ motor does not spring back later. If the links would come to rest beyond their l
 slows down faster.
 """
 
-from __future__ import annotations
-
 from math import exp
 from typing import Any
 

@@ -25,8 +25,6 @@ At constant velocity, the prediction cancels the lag 2 / W of the filter and a d
 filter follows a motion at constant velocity exactly over any step, so pauses do not disturb it.
 """
 
-from __future__ import annotations
-
 from math import exp
 from typing import Annotated, Any, NamedTuple
 

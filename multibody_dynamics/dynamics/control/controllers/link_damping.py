@@ -24,8 +24,6 @@ completes it. Links of frictionless motors are not damped at all. If motor state
 :class:`.HoldController`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -17,8 +17,6 @@ q_bar exists and is unique where K + dl/dq is positive definite: the springs mus
 the stiffness that l subtracts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

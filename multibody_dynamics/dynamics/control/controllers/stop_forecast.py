@@ -12,8 +12,6 @@ equation on [-T, 0], collocated at Chebyshev points (D. Breda, S. Maset, R. Verm
 Comput. 2005), and the eigenvalues of the resulting matrix approximate the dominant poles.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -19,8 +19,6 @@ joints, the motor delivers the torque directly. Motors that only set a stiffness
 loop.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

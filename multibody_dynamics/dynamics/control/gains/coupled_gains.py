@@ -274,8 +274,8 @@ def held_response(A: Array, B: Array, time: float) -> tuple[Array, Array]:
     N, m = B.shape
     both = np.zeros((N + m, N + m))
     both[:N] = time * np.hstack((A, B))
-    found = expm(both)
-    return found[:N, :N], found[:N, N:]
+    transition = expm(both)
+    return transition[:N, :N], transition[:N, N:]
 
 
 def whole_arm_poles(

@@ -234,17 +234,17 @@ def at_rest(
     second = rest_outputs(actuators, stiffness)
     rows, none = np.array([q, zero, zero]), np.zeros(m)
     with refused_as(OverloadError):
-        bent = actuators.settled_deflection(torque, beyond=beyond)
-        motors = motor_motion(actuators, rows, torque, second, deflection=bent, beyond=beyond)
+        settled = actuators.settled_deflection(torque, beyond=beyond)
+        motors = motor_motion(actuators, rows, torque, second, deflection=settled, beyond=beyond)
         theta = motors.position
-        found = actuators.springs(q, zero, theta, none, stiffness=second[:2], beyond=beyond)
+        springs = actuators.springs(q, zero, theta, none, stiffness=second[:2], beyond=beyond)
     hessian = np.zeros((n + m, n + m))
     for i, actuator, indices, output in actuators.each():
         places, k = [i, *(n + j for j in indices)], 1.0
         if actuator.second_output is not None:
             k = second[0, output]
         hessian[np.ix_(places, places)] = actuator.energy_hessian(q[i], theta[indices], k)
-    return Rest(theta, found.stiffness, hessian, second)
+    return Rest(theta, springs.stiffness, hessian, second)
 
 
 def inertias_felt(model: MultibodyModel, actuators: Actuators, q: Any) -> Array:
@@ -290,14 +290,14 @@ def _moved_by_rigid_joints(model: MultibodyModel, actuators: Actuators, q: Any) 
     to at most 1 at all those postures: d = 1 / max_q sum_j |M^-1_ij| (d_j / d_i)^(1/2), taken with
     d_j from smallest_inertias, is a similarity away from that.
     """
-    found = np.zeros(actuators.n)
+    inertias = np.zeros(actuators.n)
     rigid = np.flatnonzero(actuators.is_rigid)
     if rigid.size:
         free = _mobilities(model, actuators, q)[:, rigid[:, None], rigid]
         root = np.sqrt(np.diagonal(free, axis1=1, axis2=2).max(axis=0))
         coupled = np.abs(free) / np.outer(root, root)
-        found[rigid] = 1.0 / (root**2 * coupled.sum(axis=2).max(axis=0))
-    return found
+        inertias[rigid] = 1.0 / (root**2 * coupled.sum(axis=2).max(axis=0))
+    return inertias
 
 
 def inertias_held(model: MultibodyModel, actuators: Actuators, q: Any) -> Array:
@@ -358,7 +358,7 @@ def _joints(
     model: MultibodyModel, actuators: Actuators, rest: Rest, q: Any, links: Array | None = None
 ) -> Iterator[_Joint]:
     """Every joint, uncoupled, with the link inertias `links` (n,); default: those felt at q."""
-    felt = inertias_felt(model, actuators, q) if links is None else links
+    inertias = inertias_felt(model, actuators, q) if links is None else links
     for i, actuator, indices, second in actuators.each():
         has_drive = actuator.drive is not None
         movers = indices[:1] if has_drive else indices
@@ -368,7 +368,7 @@ def _joints(
         total = sum(motor.inertia for motor in motors)
         yield _Joint(
             actuator.is_rigid,
-            float(felt[i]),
+            float(inertias[i]),
             total,
             sum(motor.viscous for motor in motors),
             float(rest.stiffness[i]) - base,

@@ -3,8 +3,6 @@
 
 """Numbers given for all joints or for each, and the bandwidths for which gains can be designed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

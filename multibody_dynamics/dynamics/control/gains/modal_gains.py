@@ -115,8 +115,8 @@ def modal_gains(
     rigid = np.setdiff1d(np.arange(n), e)
     free = np.linalg.inv(arm.mass)
     full = np.zeros((4, n, n))  # of q, q', theta, theta'
-    felt = 1.0 / np.diag(free)[rigid]
-    full[0][rigid, rigid], full[1][rigid, rigid] = felt * w[0] ** 2, 2.0 * felt * w[0]
+    inertias = 1.0 / np.diag(free)[rigid]
+    full[0][rigid, rigid], full[1][rigid, rigid] = inertias * w[0] ** 2, 2.0 * inertias * w[0]
     if e.size:
         block, motor, springs = np.ix_(e, e), arm.motor[e], arm.stiffness[e]
         links = np.linalg.inv(free[block])

@@ -13,8 +13,6 @@ Source: E. Chu, H. Fan, W. Lin, C. Wang, "Structure-preserving algorithms for pe
 algebraic Riccati equations", Int. J. Control 77 (2004), (2.14).
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import numpy as np

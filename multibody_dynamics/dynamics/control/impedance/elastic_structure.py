@@ -52,8 +52,6 @@ it is constant; or antagonistic pairs, whose pretension or stiffness is controll
 poles at -bandwidth), see `virtual_springs`. Rigid joints may be mixed in.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -66,7 +64,7 @@ from ...elastic import Actuators, MotorFeedforward, SpringSolver, rigid_rotors
 from ...model import MultibodyModel
 from ...rigid import PassiveInverseDynamicsSolver, singular
 from ..controllers.controllers import PERIOD, Past
-from ..controllers.feedback_linearization import HybridChain, SecondOutputs
+from ..controllers.feedback_linearization import HybridChain, SecondOutputFeedback
 from ..gains.joint_gains import JointPoles, check_fit, per_name
 from ..observers.disturbance_compensation import DisturbanceCompensation
 from .elastic_structure_gains import DAMPING_RATIO, ElasticStructureGains
@@ -158,7 +156,7 @@ class ElasticStructureController(LiveImpedance):
         self._flat = MotorFeedforward(plain, self._motion, self._torque)
         self._reported_map = self._flat
         self._now, self._later = self._flat_map(), self._flat_map()
-        self._second = SecondOutputs(self, self._springs)
+        self._second = SecondOutputFeedback(self, self._springs)
         self._rigid, self._damped = actuators.is_rigid, actuators.is_damped
         self._elastic = ~self._rigid
         self._stiff = self._elastic & ~self._damped

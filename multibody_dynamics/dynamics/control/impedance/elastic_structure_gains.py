@@ -19,8 +19,6 @@ A motor at a rigid joint has the inertia m in place of M_m, and no second spring
 model, any gains that are not negative are stable (`elastic_structure`).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -38,8 +38,6 @@ D_m = (1 - r) K (lead + period), which compensates for the damping lost because 
 is late by this time.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
@@ -323,10 +321,10 @@ class ImpedanceController(LiveImpedance):
     def _late_torque(self) -> Array:
         """(m,) D_m."""
         shaping, time = self.shaping, self.lead + self.period
-        felt = np.where(
+        inertial = np.where(
             shaping.is_shaped, self.equilibrium.springs.stiffness_felt[self._joint], 0.0
         )
-        return (1.0 - shaping.share) * felt * time
+        return (1.0 - shaping.share) * inertial * time
 
     def _designed_damper(self) -> Array:
         """(n, n) T^T D_i T."""
@@ -336,8 +334,8 @@ class ImpedanceController(LiveImpedance):
         T = np.eye(len(D))
         if chosen.size:
             left = equilibrium.remaining_stiffness(self._matrix)
-            felt = np.diag(equilibrium.springs.stiffness_felt[chosen])
-            T[np.ix_(chosen, chosen)] = np.linalg.solve(left, felt)
+            stiffness = np.diag(equilibrium.springs.stiffness_felt[chosen])
+            T[np.ix_(chosen, chosen)] = np.linalg.solve(left, stiffness)
         return np.asarray(T.T @ D @ T)
 
     @abstractmethod

@@ -22,8 +22,6 @@ loop stable. That limit depends on the period, the delay and the torque feedback
 judging the loop (`lowered_impedance`).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...core import Array, DynamicsError, InputError

@@ -7,8 +7,6 @@ The target of a law is an :class:`ImpedanceTarget`: plain numbers that can be co
 handed to another process, where the law's loop is judged before the target takes effect.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, NamedTuple

@@ -11,8 +11,6 @@ the tank then never rises by more than the energy supplied by contacts, whatever
 stiffnesses. The energy released by softening is not stored, so the estimate is conservative.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...core import Array, IndependentCopies, InputError

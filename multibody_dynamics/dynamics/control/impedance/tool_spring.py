@@ -12,8 +12,6 @@ the exact gradient for rotations up to half a turn. J_x^T K J_x is the joint sti
 a term proportional to x, which is due to the change of J_x.
 """
 
-from __future__ import annotations
-
 from ...core import compiled, inlined
 from ...lie.exponentials import dexp_inv_so3, quaternion, quaternion_log, stumpff
 from ...lie.screws import (

@@ -17,8 +17,6 @@ From F and F', :class:`VirtualSprings` computes x, x' and the terms of F'' = G x
 damped spring is a state: it follows from the history of F.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

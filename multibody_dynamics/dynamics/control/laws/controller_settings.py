@@ -327,7 +327,7 @@ def _attribute(owner: Any, name: str) -> Any:
     return getattr(owner, name, None)
 
 
-def in_short(laws: Collection[str]) -> str:
+def law_list(laws: Collection[str]) -> str:
     """The names of these laws, as text."""
     others = [law for law in LAWS if law not in laws]
     if not others:

@@ -4,8 +4,6 @@
 """The control laws of an arm by name: their design, the judgement of their sampled loops, and
 what may change while they run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -180,7 +178,7 @@ class DesignedLaws(IndependentCopies):
 
     def basis(self, name: str, q: Array) -> tuple[Any, ...]:
         """Everything but the conditions on which :meth:`judge`, :meth:`stabilise` and
-        :meth:`faster_filter` depend for this law, for :func:`.kept_result`."""
+        :meth:`faster_filter` depend for this law, for :func:`.cached_result`."""
         estimation = self.settings.estimation, self.settings.motor_bandwidth
         return self.model, self.actuators, self._settings_of(name, q), *estimation, self.second
 
@@ -203,11 +201,11 @@ class DesignedLaws(IndependentCopies):
         search = SEARCHES.get(settings.lowers)
         if not judgement.is_unstable.any() or search is None:
             return judgement
-        found = search(settings, self._made, judge)
-        if found is None:
+        lowered = search(settings, self._made, judge)
+        if lowered is None:
             return judgement
-        self.lowered[name] = found
-        return judge.judge(self._made(replace(settings, **found)))
+        self.lowered[name] = lowered
+        return judge.judge(self._made(replace(settings, **lowered)))
 
     def faster_filter(
         self, names: Iterable[str], q: Array, *, period: float = PERIOD, **conditions: Any

@@ -12,8 +12,6 @@ wrenches. If the robot compensates gravity itself, the torque commands leave gra
 springs still deflect under it, so theta always includes it.
 """
 
-from __future__ import annotations
-
 from math import isfinite
 
 import numpy as np

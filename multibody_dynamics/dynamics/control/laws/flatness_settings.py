@@ -3,8 +3,6 @@
 
 """Settings of laws and estimation of an :class:`.Arm`, fixed when it is designed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -3,8 +3,6 @@
 
 """The settings that the laws with a stiffness of links or tool share."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 from typing import Any

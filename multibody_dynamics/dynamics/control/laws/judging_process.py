@@ -6,8 +6,6 @@
 See :class:`.BackgroundProcess` for what keeps the process from holding up the cycle.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 
 """The settings that all laws of linear feedback share besides their gains."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 

@@ -17,8 +17,6 @@ the stiffness is lowered first, as long as the requested stiffness remains possi
 enough, the torque feedback is weakened, and finally switched off (`inertia_share` 1).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -57,30 +55,30 @@ def lowered_bandwidths(
         def controller(value: float) -> Controller:
             return make(replace(settings, **fixed | {observer: value}))
 
-        found = stable_bandwidth(controller, given, LEAST_COMPENSATION * given, judge)
-        return fixed | {observer: found.bandwidth} if found else None
+        lowered = stable_bandwidth(controller, given, LEAST_COMPENSATION * given, judge)
+        return fixed | {observer: lowered.bandwidth} if lowered else None
 
     def slower(fixed: dict[str, Any]) -> dict[str, Any] | None:
         def controller(share: float) -> Controller:
             return make(replace(settings, **fixed | settings.slowed(share)))
 
-        found = stable_bandwidth(controller, 1.0, LEAST_BANDWIDTH, judge)
-        return fixed | settings.slowed(found.bandwidth) if found else None
+        lowered = stable_bandwidth(controller, 1.0, LEAST_BANDWIDTH, judge)
+        return fixed | settings.slowed(lowered.bandwidth) if lowered else None
 
     observer = settings.observer
     given = getattr(settings, observer) if observer else 0.0
-    if given and (found := compensated({})):
-        return found
+    if given and (lowered := compensated({})):
+        return lowered
     alone: dict[str, Any] = {observer: 0.0} if given else {}
     if given and is_stable(alone):
         return alone
     if settings.has_given_gains:
         return None
-    found = slower(alone)
-    if found is None or not given:
-        return found
-    del found[observer]
-    return compensated(found) or found | alone
+    lowered = slower(alone)
+    if lowered is None or not given:
+        return lowered
+    del lowered[observer]
+    return compensated(lowered) or lowered | alone
 
 
 def lowered_impedance(

@@ -34,8 +34,6 @@ compensated as well, their observer keeps the design model, and the share explai
 is subtracted after passing the same low-pass: at rest, every torque is compensated exactly once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from math import inf

@@ -23,8 +23,6 @@ S. Haddadin, A. De Luca, A. Albu-Schaeffer, "Robot collisions: a survey on detec
 identification", IEEE T-RO 33 (2017), sections V and VII.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -17,8 +17,6 @@ How well this holds for other motions is measured on the recording itself: thres
 four fifths of it are compared with the residuals in the remaining fifth, for each fifth in turn.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -160,19 +158,19 @@ def _lowest(residual: Array, terms: Array, least: float) -> Array:
     first = np.arange(0, whole, BLOCK) + residual[:whole].reshape(-1, BLOCK).argmax(axis=1)
     chosen = np.unique(np.append(first, residual.argmax()))
     for _ in range(ROUNDS):
-        found = linprog(
+        solution = linprog(
             cost, A_ub=-rows[chosen], b_ub=-residual[chosen], bounds=bounds, method="highs"
         )
-        if found.x is None:
-            raise DynamicsError(f"no threshold was found: {found.message}")
-        excess = residual - rows @ found.x
-        allowed = TOLERANCE * (rows @ found.x)
+        if solution.x is None:
+            raise DynamicsError(f"no threshold was found: {solution.message}")
+        excess = residual - rows @ solution.x
+        allowed = TOLERANCE * (rows @ solution.x)
         wrong = np.flatnonzero(excess > allowed)
         if not wrong.size:
             break
         chosen = np.union1d(chosen, wrong[np.argsort(excess[wrong])[-ADDED:]])
     out = lowest
-    out[used] = found.x * (1.0 + TOLERANCE) / size[used]
+    out[used] = solution.x * (1.0 + TOLERANCE) / size[used]
     return out
 
 

@@ -31,8 +31,6 @@ with bandwidth and high_pass in rad/s, filter_bandwidth in Hz, and coefficients 
 for speed; N and N s/m for prismatic joints, whose unit is N).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike

@@ -29,8 +29,6 @@ suppress any smaller mean beneath it: the observer would hardly see disturbances
 loop would become unstable.
 """
 
-from __future__ import annotations
-
 from math import copysign, inf
 from typing import Annotated, Any, NamedTuple
 

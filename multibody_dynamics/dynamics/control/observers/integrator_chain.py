@@ -9,8 +9,6 @@ This is the state of the chain of four integrators q'''' = v to which exact feed
 reduces every undamped elastic joint.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,10 +68,10 @@ def chain_state(
     actuators.refuse_counting_twice(model.reflected_inertia)
     n, m = actuators.n, len(actuators.motors)
     q, qd = (as_array(*row, (n,), actuators.joint_names) for row in (("q", q), ("qd", qd)))
-    found = actuators.springs(q, qd, theta, thetad, stiffness=stiffness, beyond=beyond)
+    springs = actuators.springs(q, qd, theta, thetad, stiffness=stiffness, beyond=beyond)
     rigid, damped = actuators.is_rigid, actuators.is_damped
     if not (rigid | damped).any():
-        Q, Qd = found.torque, found.torque_rate
+        Q, Qd = springs.torque, springs.torque_rate
         if actuators.has_link_friction.any():
             Q = _on_links(actuators, qd, Q)
             qdd = forward_dynamics(model, q, qd, Q, wrenches=wrenches)
@@ -84,17 +82,17 @@ def chain_state(
     _require("motor_torque_rate", motor_torque_rate, actuators, rigid)
     tau = as_array("motor_torque", motor_torque, (m,), actuators.motor_names)
     first = actuators.first_motor
-    Q = np.where(rigid, (tau - actuators.friction(thetad))[..., first], found.torque)
+    Q = np.where(rigid, (tau - actuators.friction(thetad))[..., first], springs.torque)
     rotors = rigid_rotors(actuators)
     coupled = model.with_reflected_inertia(model.reflected_inertia + rotors)
     if actuators.has_link_friction.any():
         Q = _on_links(actuators, qd, Q)
     qdd = forward_dynamics(coupled, q, qd, Q, wrenches=wrenches)
 
-    load = np.where(np.isnan(found.load), 0.0, found.load)
+    load = np.where(np.isnan(springs.load), 0.0, springs.load)
     thetadd = actuators.motor_acceleration(thetad, load, tau)[..., first]
     rates = (np.asarray(thetad)[..., first] - qd, thetadd - qdd)
-    Qd = _add_dampers(actuators, found.torque_rate, found.deflection, rates, beyond)
+    Qd = _add_dampers(actuators, springs.torque_rate, springs.deflection, rates, beyond)
     if rigid.any():
         tau_rate = as_array("motor_torque_rate", motor_torque_rate, (m,), actuators.motor_names)
         slope = actuators.friction_slope(thetad)[..., first]

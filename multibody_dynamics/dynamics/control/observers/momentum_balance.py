@@ -18,8 +18,6 @@ rule, which falls with h^2. Q acts on the links: torques of springs or sensors a
 motor torques at rigid ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple

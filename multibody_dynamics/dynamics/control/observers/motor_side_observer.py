@@ -30,8 +30,6 @@ torque or friction shifts q^ by f / K and d^ by f; an unknown torque d on the li
 q^. While d^ converges, for about T, it shifts q^ by up to d (1 / K + 1 / G_theta).
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import ceil, log, pi
 from typing import Any, NamedTuple

@@ -14,8 +14,6 @@ Source: T. Hagglund, A control-loop performance monitor, Control Engineering Pra
 which counts the errors between zero crossings that exceed a limit.
 """
 
-from __future__ import annotations
-
 from ...core import inlined_exactly
 
 SWINGS = 5  # in a row

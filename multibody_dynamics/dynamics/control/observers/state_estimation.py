@@ -7,8 +7,6 @@ Link state (q, q') and motor state (theta, theta') come from one of SOURCES: by 
 :class:`.DerivativeFilter`, or from motor encoders alone by a :class:`.MotorSideObserver`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -209,11 +207,11 @@ class StateEstimator(IndependentCopies):
         self._time = t
         return self.state
 
-    def carry(self, t: float, links: Array, motors: Array) -> JointState:
+    def coast(self, t: float, links: Array, motors: Array) -> JointState:
         """Carry `state` to t in s without signals, along the velocities and accelerations of a
-        reference, (2, n) and (2, m), see :meth:`.DerivativeFilter.carry`; an observer waits."""
+        reference, (2, n) and (2, m), see :meth:`.DerivativeFilter.coast`; an observer waits."""
         if self._observer is None:
-            self._filter.carry(t, *np.concatenate([links, motors], axis=1))
+            self._filter.coast(t, *np.concatenate([links, motors], axis=1))
             self._time = t
         return self.state
 
@@ -222,19 +220,26 @@ class StateEstimator(IndependentCopies):
         update."""
         if self._compliance is not None:
             return np.asarray(theta[self.actuators.first_motor] - self._compliance * Q)
-        bent = self._deflection
+        deflection = self._deflection
         if self.actuators.is_damped.any():
             rows = np.zeros((3, self.actuators.n))
             if 0.0 < step <= self.settings.max_step:
                 rows[:2] = self._torque, (Q - self._torque) / step
-                bent = self.actuators.deflection_after(bent, rows, step, beyond="continue")
+                deflection = self.actuators.deflection_after(
+                    deflection, rows, step, beyond="continue"
+                )
             else:
                 rows[0] = Q
-                bent = self.actuators.settled_deflection(rows, beyond="continue")
+                deflection = self.actuators.settled_deflection(rows, beyond="continue")
         q = self.actuators.link_position(
-            theta, Q, stiffness=stiffness, deflection=bent, where=self._by_torque, beyond="continue"
+            theta,
+            Q,
+            stiffness=stiffness,
+            deflection=deflection,
+            where=self._by_torque,
+            beyond="continue",
         )
-        self._deflection, self._torque = bent, Q
+        self._deflection, self._torque = deflection, Q
         return q
 
     def _signal(self, signals: Mapping[str, Any], name: str) -> Array:

@@ -27,8 +27,6 @@ Integrator: the classical Runge-Kutta method of order 4, compiled, with at least
 torque.
 """
 
-from __future__ import annotations
-
 from math import ceil, exp, isfinite
 from typing import Any
 

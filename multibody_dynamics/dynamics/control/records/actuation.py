@@ -3,8 +3,6 @@
 
 """The actuators of an arm as a record: in C, each field is a table of constants."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """What the control cycle counts, declared once."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from ...core import Field, Integers

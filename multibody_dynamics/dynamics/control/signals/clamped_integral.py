@@ -3,8 +3,6 @@
 
 """Integral torques of motors that do not wind up while a limit cuts the torque."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...core import Array, IndependentCopies

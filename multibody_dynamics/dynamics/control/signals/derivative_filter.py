@@ -27,8 +27,6 @@ standard deviation n per sample appears in derivative k as about c n w^k sqrt(w 
 :meth:`DerivativeFilter.delay`, `response` and `noise_gain` give the exact values for a step.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import exp, expm1, factorial, isfinite, pi
 from typing import Any
@@ -95,7 +93,7 @@ def advance_filter(state, order, pole, step, since, y, first):
 
 
 @inlined_exactly
-def carry_filter(state, step, velocity, acceleration, first):
+def coast_filter(state, step, velocity, acceleration, first):
     """Carry these columns along a reference by `step`, without a sample: the differences from its
     position and velocity stay as they are."""
     for k in range(velocity.shape[0]):
@@ -126,7 +124,7 @@ def start_filter(state, y, gap, max_step, first):
 
 
 _ADVANCE = compiled_exactly(advance_filter)
-_CARRY = compiled_exactly(carry_filter)
+_COAST = compiled_exactly(coast_filter)
 _START = compiled_exactly(start_filter)
 
 
@@ -164,7 +162,7 @@ class DerivativeFilter(IndependentCopies):
         self._measured = still = np.zeros(len(self.joint_names))
         _START(self.state, still, 0.0, self.max_step, 0)  # compiles
         _ADVANCE(self.state, self.order, self._pole, 1.0, 1.0, still, 0)
-        _CARRY(self.state, 1.0, still, still, 0)
+        _COAST(self.state, 1.0, still, still, 0)
         self.reset()
 
     @property
@@ -206,13 +204,13 @@ class DerivativeFilter(IndependentCopies):
         self._time = self._sampled = t
         return self.state
 
-    def carry(self, t: float, velocity: Array, acceleration: Array) -> Array:
+    def coast(self, t: float, velocity: Array, acceleration: Array) -> Array:
         """Carry `state` to t in s along a reference (n,), without a sample: the differences from
         its position and velocity stay as they are. The next sample corrects it for the whole time
         since the last one."""
         step = time_step(t, self._time)
         if 0.0 < step <= self.max_step:
-            _CARRY(self.state, step, velocity, acceleration, 0)
+            _COAST(self.state, step, velocity, acceleration, 0)
             self._time = t
         return self.state
 

@@ -9,8 +9,6 @@ whose reference has moved on by more than `frozen_distance` cannot have stayed e
 Its side then counts as missing until the value changes.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from ...core import Array, Field, Integers, compiled_exactly, inlined_exactly

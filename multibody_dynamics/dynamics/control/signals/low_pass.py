@@ -13,8 +13,6 @@ is constant over a step h the solution is exact, with a = w h,
 All weights are positive and sum to one: the output never leaves the range of the inputs.
 """
 
-from __future__ import annotations
-
 from math import exp, factorial
 
 import numpy as np

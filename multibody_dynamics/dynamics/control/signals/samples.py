@@ -14,8 +14,6 @@ it has timed out, and then rests. Filters (:mod:`derivative_filter`) give the ve
 sample corrects them for the whole time since the last one.
 """
 
-from __future__ import annotations
-
 from math import inf, isfinite, pi
 from typing import Annotated, NamedTuple
 
@@ -23,7 +21,7 @@ import numpy as np
 
 from ...core import Array, Field, Integers, compiled_exactly, inlined_exactly
 from ...motion import unwrap
-from .derivative_filter import BRIDGED, advance_filter, carry_filter, rest_filter, start_filter
+from .derivative_filter import BRIDGED, advance_filter, coast_filter, rest_filter, start_filter
 
 TWO_PI = 2.0 * pi
 
@@ -100,7 +98,7 @@ def follow_silence(p, s, link_time, motor_time):
 
 
 @inlined_exactly
-def believe_samples(s):
+def accept_next_samples(s):
     """Believe the next samples of sides that were out of reach, because the fault was cleared."""
     if s.link_span[0] > 0.0:
         s.link_span[0] = inf
@@ -153,7 +151,7 @@ def _filter_side(p, s, first, row, last, since, step, timeout, is_lost, velocity
     elif is_lost:
         rest_filter(s.filter, row.shape[0], first)
     else:
-        carry_filter(s.filter, step, velocity, acceleration, first)
+        coast_filter(s.filter, step, velocity, acceleration, first)
 
 
 @inlined_exactly
@@ -202,25 +200,25 @@ def take_samples(
     is_started = s.is_started[0] != 0
     since_links = since_motors = 0.0
     if link_time > s.link_time[0]:
-        found = judge_sample(
+        verdict = judge_sample(
             p, q, s.last_q, p.link_speed, link_time, s.link_time[0], latest, is_started,
             s.link_span[0], p.link_timeout, agrees,
         )  # fmt: skip
-        if found > 0:
+        if verdict > 0:
             since_links = link_time - s.link_time[0]
             s.link_span[0] = 0.0
-        elif found < 0 and not s.link_span[0] > 0.0:
+        elif verdict < 0 and not s.link_span[0] > 0.0:
             s.link_span[0] = link_time - s.link_time[0]
         counts.refused_samples[0] += 0 if since_links > 0.0 else 1
     if motor_time > s.motor_time[0]:
-        found = judge_sample(
+        verdict = judge_sample(
             p, theta, s.last_theta, p.motor_speed, motor_time, s.motor_time[0], latest, is_started,
             s.motor_span[0], p.motor_timeout, agrees,
         )  # fmt: skip
-        if found > 0:
+        if verdict > 0:
             since_motors = motor_time - s.motor_time[0]
             s.motor_span[0] = 0.0
-        elif found < 0 and not s.motor_span[0] > 0.0:
+        elif verdict < 0 and not s.motor_span[0] > 0.0:
             s.motor_span[0] = motor_time - s.motor_time[0]
         counts.refused_samples[0] += 0 if since_motors > 0.0 else 1
     if not is_started and not (since_links > 0.0 and since_motors > 0.0):
@@ -258,7 +256,7 @@ def take_samples(
 compiled_unwrap = compiled_exactly(unwrap_samples)
 compiled_take_samples = compiled_exactly(take_samples)
 compiled_follow_silence = compiled_exactly(follow_silence)
-compiled_believe = compiled_exactly(believe_samples)
+compiled_accept_next = compiled_exactly(accept_next_samples)
 compiled_forget = compiled_exactly(forget_samples)
 compiled_are_settled = compiled_exactly(filters_are_settled)
 compiled_knows_speed = compiled_exactly(knows_speed)

@@ -9,8 +9,6 @@ was sent last: :meth:`SentTorques.mean` gives it for any interval, even if the d
 multiple of the cycle or the cycles are of unequal length.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...core import Array, IndependentCopies, InputError

@@ -15,8 +15,6 @@ oscillations of small last links on their springs. Lower gains then hardly help,
 damping and excitation are both proportional to them; a faster filter or less delay does.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...core import Array

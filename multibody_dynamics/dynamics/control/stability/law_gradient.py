@@ -11,8 +11,6 @@ the control cycle, so nothing is derived a second time, and no law has to be lin
 Laws with linear feedback have closed forms in :mod:`loop_sampling`, which are faster.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

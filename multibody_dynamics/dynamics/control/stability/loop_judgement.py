@@ -19,8 +19,6 @@ positive root of g^(n+1) = g + 1: the generalised golden ratio (M. Roberts, "The
 effectiveness of quasirandom sequences", 2018).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -132,9 +130,9 @@ class LoopJudgement:
         judged = int(np.isfinite(self.growth).sum())
         count = int(self.is_unstable.sum())
         pose = ", ".join(f"{x:.2f}" for x in self.worst_pose)
-        found = f"unstable at {count} of {judged} poses" if count else f"stable at {judged} poses"
+        verdict = f"unstable at {count} of {judged} poses" if count else f"stable at {judged} poses"
         if self.is_unstable_at_design:
-            found += ", including the design position"
+            verdict += ", including the design position"
         off = f" and parameter errors of {100.0 * self.model_error:g} %" if self.model_error else ""
         if self.base_frequency:
             off += f", also on bases from {self.base_frequency:g} Hz on (base_frequency)"
@@ -145,7 +143,7 @@ class LoopJudgement:
                 f"{self.lag_limit:.0f} rad/s: a faster filter or less delay helps"
             )
         return (
-            f"{found}, with a delay of {1e3 * self.delay:g} ms{off}; worst: pole "
+            f"{verdict}, with a delay of {1e3 * self.delay:g} ms{off}; worst: pole "
             f"{self.pole.real:.3g} +- {self.pole.imag:.3g}i 1/s, joint '{self.joint}', at [{pose}]"
             f"{late}"
         )

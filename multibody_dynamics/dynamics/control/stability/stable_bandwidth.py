@@ -21,8 +21,6 @@ The bandwidth of the filter is therefore raised in steps, again with a margin of
 instabilities are left to the laws.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import accumulate, repeat, takewhile

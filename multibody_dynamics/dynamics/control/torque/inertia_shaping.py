@@ -20,8 +20,6 @@ Delay and sampling bound r: the torque is fed back with the negative gain 1 - r,
 oscillates at sqrt(K / M_theta) against its spring, where u must add damping.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

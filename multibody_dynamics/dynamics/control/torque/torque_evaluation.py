@@ -10,8 +10,6 @@ that its motor can deliver at a given frequency, after C. Lee, S. Oh, "Performan
 series elastic actuator based on maximum torque transmissibility", arXiv:1902.05346.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -16,8 +16,6 @@ velocity filter, is stable with every inertia of the link from the one felt at t
 link, and over the whole range of stiffness of its spring.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -103,20 +101,20 @@ class TorqueGains(IndependentCopies):
 class SingleJoint(NamedTuple):
     """A single elastic joint: `name`; `joint`, its motor and spring at rest; `link`, the smallest
     inertia felt; `stiffest`, the largest tangent K of the spring; `motors` by index, each with its
-    share of the joint's motor inertia; `felt`, the inertia felt at q; `place` in the order of the
-    joints."""
+    share of the joint's motor inertia; `apparent_inertia`, the inertia felt at q; `place` in the
+    order of the joints."""
 
     name: str
     joint: TorqueJoint
     link: float
     stiffest: float
     motors: Mapping[int, float]
-    felt: float
+    apparent_inertia: float
     place: int
 
     def loop(self, servo: TorqueServo, *, is_locked: bool) -> TorqueLoop:
         """The sampled loop, with the link locked, or free with the inertia felt at q."""
-        return TorqueLoop(self.joint, servo, np.inf if is_locked else self.felt)
+        return TorqueLoop(self.joint, servo, np.inf if is_locked else self.apparent_inertia)
 
     def servo(self, gains: TorqueGains, timing: LoopTiming, friction: float = 1.0) -> TorqueServo:
         """The law of this joint, its motors taken as one."""
@@ -180,7 +178,7 @@ def single_joints(
     actuators.refuse_base_springs("torque control")
     rest = at_rest(model, actuators, q, stiffness)
     q = as_array("q", q, (model.n,), model.joint_names)
-    felt, least = inertias_felt(model, actuators, q), smallest_inertias(model, actuators, q)
+    apparent, least = inertias_felt(model, actuators, q), smallest_inertias(model, actuators, q)
     return tuple(
         SingleJoint(
             model.joint_names[i],
@@ -190,7 +188,7 @@ def single_joints(
             float(least[i]),
             max(joint.K, _stiffest(actuators.actuators[i])),
             MappingProxyType(joint.shares),
-            float(felt[i]),
+            float(apparent[i]),
             i,
         )
         for i, joint in enumerate(_joints(model, actuators, rest, q))

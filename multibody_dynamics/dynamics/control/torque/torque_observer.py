@@ -31,8 +31,6 @@ free, every bandwidth w, and 0 <= a <= 1. Delay and sampling narrow this: :mod:`
 it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

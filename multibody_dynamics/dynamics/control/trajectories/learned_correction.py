@@ -60,21 +60,21 @@ class LearnedCorrection(IndependentCopies):
     """
 
     def __init__(self, duration: float, coefficients: Array) -> None:
-        found = np.array(coefficients, dtype=np.float64)
-        if found.ndim != 2 or len(found) < LEAST_PIECES - ENDS + 2 or not np.isfinite(found).all():
+        rows = np.array(coefficients, dtype=np.float64)
+        if rows.ndim != 2 or len(rows) < LEAST_PIECES - ENDS + 2 or not np.isfinite(rows).all():
             raise InputError(
                 f"coefficients of the correction: expected finite numbers of shape (p, n), got "
-                f"shape {found.shape}"
+                f"shape {rows.shape}"
             )
         if not 0.0 < duration < np.inf:
             raise InputError(f"duration of the correction is {duration} s: must be positive")
         self.duration = float(duration)
-        self.coefficients = read_only(found)
-        self.pieces = len(found) - 2 + 2 * ENDS - DEGREE
+        self.coefficients = read_only(rows)
+        self.pieces = len(rows) - 2 + 2 * ENDS - DEGREE
         self._polynomials = self._piecewise()
         self._powers: Array = np.zeros(DEGREE + 1)
         self._rows: Array = np.zeros((5, DEGREE + 1))
-        self._value: Array = np.zeros((5, found.shape[1]))
+        self._value: Array = np.zeros((5, rows.shape[1]))
 
     @classmethod
     def zero(cls, duration: float, spacing: float, n: int) -> LearnedCorrection:

@@ -14,8 +14,6 @@ Accelerations have one common factor: the torque of every motor, by itself, woul
 joint alone by the largest of them. The limits of the drives still apply to what is sent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from math import factorial
@@ -200,15 +198,15 @@ class _RandomStates:
         actuators = self._actuators
         torque = inverse_dynamics(self._model, *np.moveaxis(states, 1, 0))
         rows = np.stack([np.asarray(row) for row in torque], axis=1)
-        bent = None
+        deflection = None
         if actuators.is_damped.any():
-            bent = np.array(
+            deflection = np.array(
                 [actuators.settled_deflection(each, beyond="continue") for each in rows]
             )
-        found = motor_motion(
-            actuators, states, rows, self._second, deflection=bent, beyond="continue"
+        motors = motor_motion(
+            actuators, states, rows, self._second, deflection=deflection, beyond="continue"
         )
-        return found.torque
+        return motors.torque
 
 
 def _moved(taylor: Array, t: float) -> Array:

@@ -449,12 +449,12 @@ class _SampledMotion:
         """The largest utilisation of every finite limit, in descending order."""
         values, use = self.values(s), self.utilisation(s)
         start = self.times[0]
-        found = []
+        uses = []
         for i in np.flatnonzero(np.isfinite(self.reach)).tolist():
             k = int(use[:, i].argmax())
             elapsed = float(self.times[k] - start)
             side = np.copysign(self.reach[i], values[k, i] - self.middle[i])
-            found.append(
+            uses.append(
                 LimitUse(
                     *self.names[i],
                     float(use[k, i]),
@@ -463,7 +463,7 @@ class _SampledMotion:
                     float(start) + elapsed * (s if isfinite(s) else 1.0),
                 )
             )
-        return tuple(sorted(found, key=lambda each: -each.utilisation))
+        return tuple(sorted(uses, key=lambda each: -each.utilisation))
 
 
 def _first_samples(reference: Reference) -> Array:

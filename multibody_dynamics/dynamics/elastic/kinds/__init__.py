@@ -23,8 +23,6 @@ fourth (A. De Luca, P. Tomei, in Theory of Robot Control, Springer 1996).
 the tests are made from it.
 """
 
-from __future__ import annotations
-
 import inspect
 import linecache
 from collections.abc import Callable, Mapping

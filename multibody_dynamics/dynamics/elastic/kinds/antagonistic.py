@@ -145,42 +145,44 @@ def _extensions(laws, pieces, own, k, torque, stiffness, a, b):
     """
     Q, Qd, Qdd = torque
     sigma, sigmad, sigmadd = stiffness
-    a, b, found = _newton(laws, pieces, own, k, Q, sigma, a, b)
-    if not found:
-        a, b, found = _bracketed(laws, pieces, own, k, Q, sigma)
+    a, b, possible = _newton(laws, pieces, own, k, Q, sigma, a, b)
+    if not possible:
+        a, b, possible = _bracketed(laws, pieces, own, k, Q, sigma)
     _, a1, a2, a3 = law_on_travel(laws, pieces, own, k, a)
     _, b1, b2, b3 = law_on_travel(laws, pieces, own, k + 1, b)
     if not a1 * b2 + b1 * a2 > 0.0:  # springs stop hardening at an end of travel: keep p
         half, halfd = 0.5 * Qd, 0.5 * Qdd
-        return (a, half / a1, halfd / a1), (b, -half / b1, -halfd / b1), found
+        return (a, half / a1, halfd / a1), (b, -half / b1, -halfd / b1), possible
     da, db = _solved(a1, a2, b1, b2, Qd, sigmad)
     torque_rest = Qdd - a2 * da * da + b2 * db * db
     dda, ddb = _solved(a1, a2, b1, b2, torque_rest, sigmadd - a3 * da * da - b3 * db * db)
-    return (a, da, dda), (b, db, ddb), found
+    return (a, da, dda), (b, db, ddb), possible
 
 
 # Flat arrays; tuples of arrays cost time when they are passed on
 @inlined
 def antagonistic_feedforward(
-    joints, motors, laws, pieces, own, i, bending, given, bend, filtered, outputs
+    joints, motors, laws, pieces, own, i, variant, given, Qs, filtered, outputs
 ):  # fmt: skip
     """The motors of joint i lead the link by the extensions of their springs."""
     j, k, v = int(joints[i, MOTOR]), int(joints[i, SPRING]), int(joints[i, SECOND])
-    bent, flags, moves = outputs.bent, outputs.flags, bending[1]
+    deflection, flags, moves = outputs.deflection, outputs.flags, variant[1]
     second = given.second[0, v], moves * given.second[1, v], moves * given.second[2, v]
     possible = True
     if joints[i, BY_STIFFNESS] == 0.0:
         pull = (
-            second[0] + 0.5 * bend[0], second[1] + 0.5 * bend[1], second[2] + 0.5 * bend[2]
+            second[0] + 0.5 * Qs[0], second[1] + 0.5 * Qs[1], second[2] + 0.5 * Qs[2]
         )  # fmt: skip
         back = (
-            second[0] - 0.5 * bend[0], second[1] - 0.5 * bend[1], second[2] - 0.5 * bend[2]
+            second[0] - 0.5 * Qs[0], second[1] - 0.5 * Qs[1], second[2] - 0.5 * Qs[2]
         )  # fmt: skip
-        a = spring_deflection_motion(laws, pieces, own, k, pull, bent[j])
-        b = spring_deflection_motion(laws, pieces, own, k + 1, back, bent[j + 1])
+        a = spring_deflection_motion(laws, pieces, own, k, pull, deflection[j])
+        b = spring_deflection_motion(laws, pieces, own, k + 1, back, deflection[j + 1])
     else:
-        a, b, possible = _extensions(laws, pieces, own, k, bend, second, bent[j], bent[j + 1])
-    rest = 0.5 * (given.torque[0, i] - bend[0])  # a load that deflects no spring in this variant
+        a, b, possible = _extensions(
+            laws, pieces, own, k, Qs, second, deflection[j], deflection[j + 1]
+        )
+    rest = 0.5 * (given.torque[0, i] - Qs[0])  # a load that deflects no spring in this variant
     load_a = spring_law(laws, pieces, own, k, a[0])[0] + rest
     load_b = -spring_law(laws, pieces, own, k + 1, b[0])[0] + rest
     link = link_motion(given, i)
@@ -193,7 +195,7 @@ def antagonistic_feedforward(
 
 @inlined
 def antagonistic_torques(
-    joints, laws, pieces, own, i, q, qd, theta, thetad, second, torque, rate, felt, load, deflection
+    joints, laws, pieces, own, i, q, qd, theta, thetad, second, torque, rate, K, load, deflection
 ):
     """Q = s_a - s_b."""
     j, k = int(joints[i, MOTOR]), int(joints[i, SPRING])
@@ -204,7 +206,7 @@ def antagonistic_torques(
     deflection[j], deflection[j + 1] = phi, phi_b
     torque[i] = s - s_b
     rate[i] = s1 * phid - b1 * phid_b
-    felt[i] = s1 + b1
+    K[i] = s1 + b1
     load[j], load[j + 1] = s, -s_b
 
 

@@ -20,7 +20,7 @@ from ..springs import Beyond
 # Flat arrays; tuples of arrays cost time when they are passed on
 @inlined
 def rigid_feedforward(
-    joints, motors, laws, pieces, own, i, bending, given, bend, filtered, outputs
+    joints, motors, laws, pieces, own, i, variant, given, Qs, filtered, outputs
 ):  # fmt: skip
     """The motor of joint i carries its torque."""
     drive(motors, int(joints[i, MOTOR]), link_motion(given, i), given.torque[0, i], outputs)
@@ -28,7 +28,7 @@ def rigid_feedforward(
 
 @inlined
 def rigid_torques(
-    joints, laws, pieces, own, i, q, qd, theta, thetad, second, torque, rate, felt, load, deflection
+    joints, laws, pieces, own, i, q, qd, theta, thetad, second, torque, rate, K, load, deflection
 ):
     """Nothing follows from the deflections of a rigid joint."""
 

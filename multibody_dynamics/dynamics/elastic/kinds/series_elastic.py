@@ -45,8 +45,8 @@ from ..kinematic_error import (
     GEAR_ITERATIONS,
     PARTS,
     GearHarmonic,
-    before_gear,
-    behind_gear,
+    gear_input,
+    gear_output,
 )
 from ..motor import Motor, one_number
 from ..part_description import read_hysteresis, read_kinematic_error, read_motor, read_spring
@@ -58,39 +58,39 @@ from ..springs import Beyond, Spring
 # Flat arrays; tuples of arrays cost time when they are passed on
 @inlined
 def series_feedforward(
-    joints, motors, laws, pieces, own, i, bending, given, bend, filtered, outputs
+    joints, motors, laws, pieces, own, i, variant, given, Qs, filtered, outputs
 ):  # fmt: skip
     """The motor of joint i leads the link by the deflection of the spring."""
     j, k, damping = int(joints[i, MOTOR]), int(joints[i, SPRING]), joints[i, DAMPING]
     Q = given.torque[0, i], given.torque[1, i], given.torque[2, i]
-    if damping > 0.0 and bending[1] != 0.0:
+    if damping > 0.0 and variant[1] != 0.0:
         deflection = damped_deflection(laws, pieces, own, k, damping, Q, filtered, i)
-    elif joints[i, SLIP_STATE] != 0.0 and bending[0] != 0.0:
+    elif joints[i, SLIP_STATE] != 0.0 and variant[0] != 0.0:
         first, count = slip_columns(joints, i)
         deflection = slipping_deflection(
-            joints, i, laws, pieces, own, k, bend, filtered, first, count
+            joints, i, laws, pieces, own, k, Qs, filtered, first, count
         )
     else:
-        deflection = spring_deflection_motion(laws, pieces, own, k, bend, outputs.bent[j])
+        deflection = spring_deflection_motion(laws, pieces, own, k, Qs, outputs.deflection[j])
     link, load = link_motion(given, i), Q[0]
     motion = ahead(link, 1.0, deflection)
     harmonics = int(joints[i, HARMONICS])
     if harmonics > 0:
-        motion, ratio = before_gear(joints, i, PARTS, harmonics, link, motion)
+        motion, ratio = gear_input(joints, i, PARTS, harmonics, link, motion)
         load *= ratio
     drive_spring(motors, laws, j, k, motion, deflection[0], load, outputs)
 
 
 @inlined
 def series_torques(
-    joints, laws, pieces, own, i, q, qd, theta, thetad, second, torque, rate, felt, load, deflection
+    joints, laws, pieces, own, i, q, qd, theta, thetad, second, torque, rate, K, load, deflection
 ):
     """Q = s(phi) + d phi'; Q' of a damped spring is left unchanged."""
     j, k = int(joints[i, MOTOR]), int(joints[i, SPRING])
     phi, phid, ratio = theta[j] - q[i], thetad[j] - qd[i], 1.0
     harmonics = int(joints[i, HARMONICS])
     if harmonics > 0:
-        turned, turning, ratio = behind_gear(
+        turned, turning, ratio = gear_output(
             joints, i, PARTS, harmonics, q[i], qd[i], theta[j], thetad[j]
         )
         phi, phid = turned - q[i], turning - qd[i]
@@ -98,7 +98,7 @@ def series_torques(
     deflection[j] = phi
     load[j] = torque[i] = s + joints[i, DAMPING] * phid
     load[j] *= ratio
-    felt[i] = s1
+    K[i] = s1
     if joints[i, DAMPING] == 0.0:
         rate[i] = s1 * phid
 
@@ -241,7 +241,7 @@ class SeriesElastic(Actuator):
             return q
         row, count, behind = self.joint_row[None], len(self.kinematic_error), q
         for _ in range(GEAR_ITERATIONS + 1):  # a contraction for the share that turns with the link
-            turned = behind_gear(row, 0, PARTS, count, behind, 0.0, theta[0], 0.0)[0]
+            turned = gear_output(row, 0, PARTS, count, behind, 0.0, theta[0], 0.0)[0]
             behind = np.asarray(turned - deflection)
         return behind
 

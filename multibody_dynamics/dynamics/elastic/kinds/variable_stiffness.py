@@ -88,7 +88,7 @@ def _reduced(torque, stiffness):
 # Flat arrays; tuples of arrays cost time when they are passed on
 @inlined
 def variable_feedforward(
-    joints, motors, laws, pieces, own, i, bending, given, bend, filtered, outputs
+    joints, motors, laws, pieces, own, i, variant, given, Qs, filtered, outputs
 ):  # fmt: skip
     """The motors of joint i: one leads the link, the other, if there is one, sets k."""
     j, k, v = int(joints[i, MOTOR]), int(joints[i, SPRING]), int(joints[i, SECOND])
@@ -97,8 +97,8 @@ def variable_feedforward(
     if not possible:
         stiffness = min(max(stiffness, joints[i, SOFTEST]), joints[i, STIFFEST])
         kd, kdd = 0.0, 0.0
-    u = _reduced(bend, (stiffness, bending[1] * kd, bending[1] * kdd))
-    deflection = spring_deflection_motion(laws, pieces, own, k, u, outputs.bent[j])
+    u = _reduced(Qs, (stiffness, variant[1] * kd, variant[1] * kdd))
+    deflection = spring_deflection_motion(laws, pieces, own, k, u, outputs.deflection[j])
     motion, phi = ahead(link_motion(given, i), 1.0, deflection), deflection[0]
     drive_spring(motors, laws, j, k, motion, phi, given.torque[0, i], outputs)
     if joints[i, INPUT] == 0.0:
@@ -112,7 +112,7 @@ def variable_feedforward(
 
 @inlined
 def variable_torques(
-    joints, laws, pieces, own, i, q, qd, theta, thetad, second, torque, rate, felt, load, deflection
+    joints, laws, pieces, own, i, q, qd, theta, thetad, second, torque, rate, K, load, deflection
 ):
     """Q = k g(phi)."""
     j, k = int(joints[i, MOTOR]), int(joints[i, SPRING])
@@ -131,7 +131,7 @@ def variable_torques(
         stiffness, stiffness_rate = second[0, v], second[1, v]
     load[j] = torque[i] = stiffness * s
     rate[i] = stiffness_rate * s + stiffness * s1 * phid
-    felt[i] = stiffness * s1
+    K[i] = stiffness * s1
 
 
 @inlined
@@ -337,9 +337,9 @@ class VariableStiffness(Actuator):
                 return at.stiffness[:, None] * terms(at)
 
             factors: tuple[tuple[int, ...], ...] = ((0,), (0, 1)) if hardens else ((0,),)
-            found = SpringColumns(scaled, factors)
+            columns = SpringColumns(scaled, factors)
             names, values = ["stiffness_scale"], [1.0]
-            loads: tuple[SpringColumns, ...] = (found,)
+            loads: tuple[SpringColumns, ...] = (columns,)
         else:
 
             def driven(at: Positions) -> Array:
@@ -347,20 +347,20 @@ class VariableStiffness(Actuator):
                 return np.concatenate([own, at.theta[:, [1]] * own], axis=1)
 
             factors = ((0,), (0, 2), (1,), (1, 2)) if hardens else ((0,), (1,))
-            found = SpringColumns(driven, factors)
+            columns = SpringColumns(driven, factors)
             own = SpringColumns(energies, ((1,), (1, 2)) if hardens else ((1,),))
             names, values = ["stiffness_offset", "stiffness_gain"], [drive.offset, drive.gain]
-            loads = (found, own)
+            loads = (columns, own)
         powers = [1] * len(names) + [3] * len(h)
         names += ["hardening"] * len(h)
-        weights = np.zeros(found.width)
+        weights = np.zeros(columns.width)
         weights[0] = 1.0
         if drive is not None:
             middle = (np.mean(self.stiffness_range) - drive.offset) / drive.gain
             weights[2 if hardens else 1] = middle
         return JointSprings(
             tuple(f"{joint}.{name}" for name in names), np.array([*values, *h]), tuple(powers),
-            found, loads, weights,
+            columns, loads, weights,
         )  # fmt: skip
 
     def identified(self, found: Identified) -> Actuator:

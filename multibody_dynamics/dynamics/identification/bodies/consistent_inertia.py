@@ -12,8 +12,6 @@ convex, and infinite for bodies that cannot exist (T. Lee, P. M. Wensing, F. C. 
 robot dynamic identification: a convex programming approach", IEEE T-RO 36(2), 2020).
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -9,8 +9,6 @@ A model lists them in body order, ten per body. The joint torques are
 tau = Y(q, q', q'') parameters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial

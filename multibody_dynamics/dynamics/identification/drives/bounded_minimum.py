@@ -8,8 +8,6 @@ Springer LNM 630, 1978, with scaled damping. It works on normal matrices instead
 are never formed. Parameters at a bound are held there while the gradient points outwards.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

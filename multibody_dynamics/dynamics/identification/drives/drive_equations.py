@@ -33,8 +33,6 @@ sides pass the same filter (`parallel_filter`). Delays enter by derivatives of t
 i(t - d) = i - d i' + d^2 i'' / 2 - ..., friction by its tabulated terms (`friction_terms`).
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -125,7 +123,7 @@ def filters_of(rate: float, cutoff: float) -> Filters:
     )
 
 
-class Sources(NamedTuple):
+class MeasuredSignals(NamedTuple):
     """What was measured: masks (n,) of the joints for q, sensor and stiffness, (m,) of the motors
     for the others. signal : motor torque or current."""
 
@@ -141,20 +139,20 @@ class Sources(NamedTuple):
         return np.asarray(self.motor_torque | self.current)
 
 
-def sources_of(runs: Sequence[MeasuredRun], joints: int, motors: int) -> Sources:
+def measured_signals(runs: Sequence[MeasuredRun], joints: int, motors: int) -> MeasuredSignals:
     """What was measured in all runs. Raises InputError, naming the run, where they differ."""
     first = None
-    sizes = {name: motors if name in OF_MOTORS else joints for name in Sources._fields}
+    sizes = {name: motors if name in OF_MOTORS else joints for name in MeasuredSignals._fields}
     for run in runs:
-        found = Sources(*(run.has(name, size) for name, size in sizes.items()))
+        signals = MeasuredSignals(*(run.has(name, size) for name, size in sizes.items()))
         if first is not None and any(
-            not np.array_equal(a, b) for a, b in zip(first, found, strict=True)
+            not np.array_equal(a, b) for a, b in zip(first, signals, strict=True)
         ):
             raise InputError(
                 f"run '{run.name}': has other signals than '{runs[0].name}': only runs with the "
                 "same signals can be identified together"
             )
-        first = found
+        first = signals
     if first is None:
         raise InputError("no runs to identify from")
     return first
@@ -187,7 +185,7 @@ class DriveEquations:
         self,
         model: MultibodyModel,
         actuators: Actuators | None,
-        sources: Sources,
+        sources: MeasuredSignals,
         speeds: Sequence[Array],
         payloads: dict[str, int],
         options: Options,
@@ -240,7 +238,7 @@ class DriveEquations:
         return np.flatnonzero(self.joint_of_motor == joint)
 
     def _channels(self) -> list[Channel]:
-        found = []
+        channels = []
         has = self.sources
         for j, name in enumerate(self.model.joint_names):
             motors = self.motors_of(j)
@@ -248,19 +246,19 @@ class DriveEquations:
             if not (has.q[j] or has.theta[motors].all()):
                 raise InputError(f"joint '{name}': no position was measured")
             if self.has_deflection[j] or has.sensor[j]:
-                found += [self._channel("motor", j, int(i)) for i in motors[driven]]
+                channels += [self._channel("motor", j, int(i)) for i in motors[driven]]
                 if self.has_deflection[j] and has.sensor[j]:
-                    found.append(self._channel("spring", j, first))
+                    channels.append(self._channel("spring", j, first))
                 if has.sensor[j] or driven.any():
-                    found.append(self._channel("link", j, first))
+                    channels.append(self._channel("link", j, first))
             elif driven.any():
-                found.append(self._channel("rigid", j, first))
-        if not found:
+                channels.append(self._channel("rigid", j, first))
+        if not channels:
             raise InputError(
                 "no torque was measured at any joint: motor torques, currents or the torques of "
                 "sensors are needed"
             )
-        return found
+        return channels
 
     def spring_columns(self, channel: Channel) -> SpringColumns:
         """The columns of the springs in an equation: the load of its motor, or Q."""

@@ -10,8 +10,6 @@ initial value, and for bodies their divergence from the initial ones, which is i
 that cannot exist (`divergence`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

@@ -107,7 +107,7 @@ class EquationSums:
         edges, parallel = self._bands[0].edges, self._parallel
         return np.ones(len(edges) - 1) if parallel is None else parallel.gain(edges)
 
-    def less_noise(self, quiet: EquationSums, louder: Sequence[EquationSums]) -> None:
+    def subtract_noise(self, quiet: EquationSums, louder: Sequence[EquationSums]) -> None:
         """Subtract what the noise of the positions adds to the sums.
 
         quiet : sums of a part of the samples; louder : the same with as much noise again, once with
@@ -274,15 +274,15 @@ class LeastSquares:
 
     def _minimum(self, theta: Array, function: Callable[[Array], Quadratic]) -> Array:
         """theta with the free parameters that minimise a function of theta."""
-        free, found = self._free, theta.copy()
+        free, best = self._free, theta.copy()
         bounds = (np.array(row)[free] for row in (self.parameters.lower, self.parameters.upper))
 
         def of_free(x: Array) -> Quadratic:
-            found[free] = x
-            return function(found)
+            best[free] = x
+            return function(best)
 
-        found[free] = minimum(of_free, theta[free], *bounds)
-        return found
+        best[free] = minimum(of_free, theta[free], *bounds)
+        return best
 
     def _model(self, theta: Array, weighted: Sequence[Array]) -> Quadratic:
         """Half the weighted squares, with the Gauss-Newton matrix."""
@@ -358,17 +358,17 @@ class LeastSquares:
     def _densities(self, theta: Array, density: Array, *, smooth: bool = False) -> Array:
         """Densities (channels, bands) by whose inverses the equations are weighted: with spectral
         weights, or if smooth, as functions of the frequency; otherwise constant."""
-        found = np.ones(density.shape)
+        densities = np.ones(density.shape)
         powers, middle = self._powers(theta), self._sums.middle
         for j, freedom in enumerate(self._freedom(theta, density)):
             bands = np.flatnonzero(freedom)
             if self._spectral or smooth:
-                found[j, bands], _ = smooth_spectrum(
+                densities[j, bands], _ = smooth_spectrum(
                     powers[j, bands], freedom[bands], middle[bands]
                 )
             elif bands.size:
-                found[j] = powers[j].sum() / freedom.sum()
-        return found
+                densities[j] = powers[j].sum() / freedom.sum()
+        return densities
 
     def _error_spectra(self, theta: Array, density: Array) -> tuple[Array, Array]:
         """Densities (channels, bands) of the errors, and the covariances (channels, bands, bands)

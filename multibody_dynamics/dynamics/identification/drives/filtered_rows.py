@@ -8,8 +8,6 @@ collision, do not follow the equations; their samples are found by their residua
 together with all samples over which the filters spread them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -54,7 +52,7 @@ class Block:
     used: NDArray[np.bool_]
 
 
-class Plan:
+class FilterPlan:
     """Which parts of the runs are used, and with which filters."""
 
     def __init__(self, runs: Sequence[MeasuredRun], cutoff: float) -> None:
@@ -79,7 +77,7 @@ class Plan:
         whole = [Piece(i, part) for i, run in enumerate(self.runs) for part in run.stretches]
         if self.share == 1.0:
             return whole
-        found, passed, kept = [], 0.0, 0.0
+        pieces, passed, kept = [], 0.0, 0.0
         for i, part in whole:
             length, step = int(PIECE * self.runs[i].rate), self.filters[i].step
             for begin in range(part.start, part.stop, length):
@@ -87,9 +85,9 @@ class Plan:
                 states = (piece.stop - piece.start) / step
                 passed += self.share * states
                 if kept + 0.5 * states <= passed:
-                    found.append(Piece(i, piece))
+                    pieces.append(Piece(i, piece))
                     kept += states
-        return found
+        return pieces
 
     def first(self, states: int) -> list[Piece]:
         """Pieces with about this many states, evenly spread."""
@@ -103,7 +101,7 @@ class Plan:
 
 def filtered_blocks(
     equations: DriveEquations,
-    plan: Plan,
+    plan: FilterPlan,
     pieces: Sequence[Piece],
     middle: tuple[float, float],
     noise: Sequence[Sequence[Array]] | None = None,
@@ -114,28 +112,28 @@ def filtered_blocks(
     middle : see :meth:`.DriveEquations.table`. noise : for each run, standard deviations (n,) and
         (m,) of noise that is added to the recorded positions of links and motors.
     """
-    found = []
+    blocks = []
     rng = np.random.default_rng(abs(seed))
     for piece in pieces:
         run, filters = plan.runs[piece.run], plan.filters[piece.run]
         stretch = piece.part
         if noise is not None:
-            run = _louder(run, stretch, noise[piece.run], rng, float(np.sign(seed)))
+            run = _with_more_noise(run, stretch, noise[piece.run], rng, float(np.sign(seed)))
             stretch = slice(0, stretch.stop - stretch.start)
         if stretch.stop - stretch.start <= 2 * filters.states.reach + filters.step:
             continue
         state = equations.states(run, stretch, filters)
         table = equations.table(run, state, middle)
         reach, still = reach_of(filters), _still(plan.runs[piece.run], filters)
-        found += [
+        blocks += [
             Block(piece.run, rows, _moving(equations, rows, reach, still))
             for rows in filters.equations.blocks(table, len(state.times))
             if len(rows) >= SHORTEST
         ]
-    return found
+    return blocks
 
 
-def _louder(
+def _with_more_noise(
     run: MeasuredRun, part: slice, noise: Sequence[Array], rng: np.random.Generator, sign: float
 ) -> MeasuredRun:
     """A part of a run with noise added to the positions."""
@@ -151,8 +149,8 @@ def _louder(
 def position_noise(run: MeasuredRun) -> list[Array]:
     """Standard deviations (n,) and (m,) of the white noise of the positions of links and motors,
     from their fourth differences; zero where velocities were measured."""
-    found = [np.zeros(0 if rows is None else rows.shape[1]) for rows in (run.q, run.theta)]
-    for row, (rows, used) in zip(found, ((run.q, run.qd is None), (run.theta, True)), strict=True):
+    noise = [np.zeros(0 if rows is None else rows.shape[1]) for rows in (run.q, run.theta)]
+    for row, (rows, used) in zip(noise, ((run.q, run.qd is None), (run.theta, True)), strict=True):
         if rows is None or not used:
             continue
         longest = max(run.stretches, key=lambda part: part.stop - part.start)
@@ -162,7 +160,7 @@ def position_noise(run: MeasuredRun) -> list[Array]:
         power = np.mean(fourth**2, axis=0)
         is_noise = np.mean(np.diff(fourth, axis=0) ** 2, axis=0) > power
         row[:] = np.nan_to_num(np.where(is_noise, np.sqrt(power / 70.0), 0.0))
-    return found
+    return noise
 
 
 def _still(run: MeasuredRun, filters: Filters) -> dict[str, Array]:
@@ -248,7 +246,7 @@ def _scales(
     equations: DriveEquations, blocks: Sequence[Block], errors: Sequence[Array], z: Sequence[Array]
 ) -> Array:
     """(channels,) robust standard deviations of the residuals, at least CLOSE."""
-    found = np.full(len(equations.channels), np.inf)
+    scales = np.full(len(equations.channels), np.inf)
     for k, (channel, place) in enumerate(zip(equations.channels, equations.places, strict=True)):
         used = [block.used[:, k] for block in blocks]
         error = np.concatenate([x[use, k] for x, use in zip(errors, used, strict=True)])
@@ -257,8 +255,8 @@ def _scales(
         left = left_side(channel, z[k])
         sizes = [block.rows[use, place] @ left for block, use in zip(blocks, used, strict=True)]
         size = float(np.sqrt(np.mean(np.concatenate(sizes) ** 2)))
-        found[k] = max(1.4826 * np.median(np.abs(error)), CLOSE * size, 1e-300)
-    return found
+        scales[k] = max(1.4826 * np.median(np.abs(error)), CLOSE * size, 1e-300)
+    return scales
 
 
 def _runs(good: NDArray[np.bool_]) -> list[slice]:

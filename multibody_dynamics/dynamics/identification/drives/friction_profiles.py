@@ -27,8 +27,6 @@ term in part. Whether the best pair is used depends on the likelihood of a fit t
 (`robot_identification`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -139,7 +137,7 @@ class _Site:
         ]
         grid = self._grid(fit.theta, logs, g, Q)
         above = grid.cost - min(float(grid.cost.min()), 0.0)
-        found = {}
+        widenings = {}
         for name, i, error, own in zip(self._names, where, errors, variance, strict=True):
             if not (error > 0.0 and own > 0.0):  # at a bound
                 continue
@@ -150,8 +148,8 @@ class _Site:
             ]
             half = _half_width(*np.array([ends for ends, _ in of_level]).T)
             closed = self._ends(grid, above, name, float(fit.theta[i]), scale * WIDTH**2)[1]
-            found[name] = Widening(max(1.0, half / (WIDTH * error)), closed)
-        return found
+            widenings[name] = Widening(max(1.0, half / (WIDTH * error)), closed)
+        return widenings
 
     def _ends(
         self, grid: _Grid, above: Array, name: str, value: float, limit: float

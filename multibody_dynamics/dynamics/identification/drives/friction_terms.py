@@ -17,8 +17,6 @@ cubic splines in log v0 and log vs, with coefficients that do not depend on v. T
 3e-4 of the Coulomb term and 6e-3 of the Stribeck term (a test measures them).
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.interpolate import CubicSpline
 

@@ -10,8 +10,6 @@ variance; otherwise it is reported as not determined, and keeps what was known b
 that the recordings do not contradict it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
@@ -34,7 +32,7 @@ MASS, COM, INERTIA = "mass", "xyz", ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 LEAST_INERTIA = 1e-9  # kg m^2, of a motor that drives a spring
 
 
-class Reader:
+class FittedValues:
     """Computes values and their standard errors from a fit."""
 
     def __init__(
@@ -87,11 +85,11 @@ class Reader:
         ten = self._theta[where]
         rows = np.zeros((10, len(self._theta)))
         rows[:, where] = _about_com(ten + 1j * STEP * np.eye(10)).imag.T / STEP  # complex step
-        found = _valued(_about_com(ten), self._uncertainties(rows))
+        values = _valued(_about_com(ten), self._uncertainties(rows))
         return {
-            "mass": found[0],
-            "com": dict(zip(COM, found[1:4], strict=True)),
-            "inertia": dict(zip(INERTIA, found[4:], strict=True)),
+            "mass": values[0],
+            "com": dict(zip(COM, values[1:4], strict=True)),
+            "inertia": dict(zip(INERTIA, values[4:], strict=True)),
         }
 
     def robot(self, links: bool) -> IdentifiedRobot:
@@ -355,12 +353,12 @@ def _link_friction(
     determined."""
     rows = np.array([getattr(before, each.name) for each in fields(before)])
     for j, name in enumerate(names):
-        found = joints.get(name, {})
-        if any(value.determined for value in found.values()):
+        values = joints.get(name, {})
+        if any(value.determined for value in values.values()):
             rows[4, j] = 0.0
-            rows[0, j], rows[1, j] = found["viscous"].value, found["offset"].value
-            rows[2, j] = 2.0 * found["coulomb"].value
-            rows[3, j] = 2.0 / found["coulomb_velocity"].value
+            rows[0, j], rows[1, j] = values["viscous"].value, values["offset"].value
+            rows[2, j] = 2.0 * values["coulomb"].value
+            rows[3, j] = 2.0 / values["coulomb_velocity"].value
     return JointFriction(*rows)
 
 

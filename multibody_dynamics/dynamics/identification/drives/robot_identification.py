@@ -3,8 +3,6 @@
 
 """The joint identification of links, friction, motors, drive gains, springs and delays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -19,13 +17,13 @@ from ...model import MultibodyModel
 from ..bodies.joint_friction import JointFriction
 from ..bodies.regressor import with_inertial_parameters
 from ..signals.differentiation import HIGHEST, noise_cutoff
-from .drive_equations import Channel, DriveEquations, Options, motor_names, sources_of
+from .drive_equations import Channel, DriveEquations, Options, measured_signals, motor_names
 from .drive_parameters import FRICTION, Coefficients
 from .equation_sums import ROUNDS, EquationSums, LeastSquares, left_side
 from .filtered_rows import (
     NOISE_SAMPLES,
     Block,
-    Plan,
+    FilterPlan,
     filtered_blocks,
     position_noise,
     reach_of,
@@ -35,7 +33,7 @@ from .filtered_rows import (
 )
 from .friction_profiles import Widening, friction_widenings, searched_friction
 from .identified_robot import IdentifiedCovariance, IdentifiedRobot, IdentifiedValue
-from .identified_values import Reader
+from .identified_values import FittedValues
 from .measured_run import CarriedPayload, MeasuredRun
 from .prior_parameters import IdentificationSettings, PriorParameters
 from .sensor_errors import SensorErrors, recognised, shifted
@@ -135,16 +133,18 @@ def identify_robot(
     for done in range(2):  # nothing, and the first fits have begun
         progress(done, STEPS)
     for _ in range(RECOGNITIONS):
-        found = _Identification(model, runs, actuators, friction, held_out, chosen, sensors)
-        found.begin()
-        if lowerings and found.has_delay_at_bound():
+        identification = _Identification(
+            model, runs, actuators, friction, held_out, chosen, sensors
+        )
+        identification.begin()
+        if lowerings and identification.has_delay_at_bound():
             lowerings -= 1
-            chosen = chosen._replace(cutoff=max(found.cutoff / 2.0, LOWEST_CUTOFF))
+            chosen = chosen._replace(cutoff=max(identification.cutoff / 2.0, LOWEST_CUTOFF))
             continue
-        before, sensors = sensors, found.recognised()
+        before, sensors = sensors, identification.recognised()
         if sensors is before:
             break
-    return found.result(progress)
+    return identification.result(progress)
 
 
 class _Identification:
@@ -169,10 +169,10 @@ class _Identification:
         self.rejected = self.bias = 0.0
         everything = [*self.runs, *self.held]
         self.motor_names = motor_names(model, actuators)
-        sources = sources_of(everything, model.n, len(self.motor_names))
+        sources = measured_signals(everything, model.n, len(self.motor_names))
         self.payloads = _payloads(model, everything)
         self.cutoff = self.settings.cutoff or _cutoff(self.runs)
-        self.plan = Plan(self.runs, self.cutoff)
+        self.plan = FilterPlan(self.runs, self.cutoff)
         self.equations = DriveEquations(
             model,
             actuators,
@@ -246,7 +246,9 @@ class _Identification:
                 )
                 is_complete = False
                 break
-        reader = Reader(self.coefficients, self.solver, self.fit, self.widenings, self.friction)
+        reader = FittedValues(
+            self.coefficients, self.solver, self.fit, self.widenings, self.friction
+        )
         robot = reader.robot(self.settings.links)
         robot = replace(robot, delays=self.sensors.with_delays(robot.delays, self.model))
         combinations = reader.combinations() if self.settings.links else {}
@@ -287,7 +289,7 @@ class _Identification:
             return []
         sensors = self.sensors.of_others(len(self.held))
         for _ in range(1 + sensors.is_shifted):
-            plan = Plan(sensors.corrected(self.held), self.cutoff)
+            plan = FilterPlan(sensors.corrected(self.held), self.cutoff)
             held = filtered_blocks(self.equations, plan, plan.pieces, self.middle)
             sensors = shifted(
                 sensors, self.equations, self.coefficients, self.solver, self.fit, held
@@ -418,7 +420,7 @@ class _Identification:
             for given, seed in ((None, 0), (noise, 1), (noise, -1))
         ]
         clean = self.sums.copied()
-        clean.less_noise(parts[0], parts[1:])
+        clean.subtract_noise(parts[0], parts[1:])
         solver = LeastSquares(
             clean, self.coefficients, spectral=self.settings.spectral, noisy=self.sums
         )
@@ -448,13 +450,13 @@ class _Identification:
             site = name.rpartition(".")[0]
             parameters.free[index[name]] = parameters.free[index[f"{site}.viscous"]]
         drifting = self.solver.renewed()
-        found = drifting.fit(self.fit.theta)
-        rows = np.eye(len(found.theta))[[index[name] for name in names]]
+        fit = drifting.fit(self.fit.theta)
+        rows = np.eye(len(fit.theta))[[index[name] for name in names]]
         significant, notes = [], []
-        for name, each in zip(names, drifting.uncertainties(found, rows), strict=True):
+        for name, each in zip(names, drifting.uncertainties(fit, rows), strict=True):
             site, _, kind = name.removesuffix(" drift").rpartition(".")
-            base = float(found.theta[index[f"{site}.{kind}"]])
-            change = float(found.theta[index[name]])
+            base = float(fit.theta[index[f"{site}.{kind}"]])
+            change = float(fit.theta[index[name]])
             moves = each.determined and abs(change) > DRIFT_SIGNIFICANCE * each.error
             if moves and abs(change) > LARGEST_DRIFT * abs(base):
                 notes.append(
@@ -564,7 +566,7 @@ class _Identification:
         """How much wider the intervals of friction are than those of a quadratic likelihood."""
         self.widenings = friction_widenings(self.coefficients, self.solver, self.fit)
 
-    def _remark(self, reader: Reader) -> None:
+    def _remark(self, reader: FittedValues) -> None:
         """Notes about the data and about what they do not determine."""
         if self.rejected > 0.0:
             self.notes.append(
@@ -598,7 +600,7 @@ class _Identification:
     def _residuals(
         self, held: EquationSums, initial: Sequence[Array]
     ) -> tuple[ChannelResidual, ...]:
-        found = []
+        residuals = []
         for j, channel in enumerate(self.equations.channels):
             own = channel.kind in ("rigid", "motor")
             name = self.motor_names[channel.motor] if own else self.model.joint_names[channel.joint]
@@ -609,8 +611,8 @@ class _Identification:
                 for z in (left_side(channel, self.fit.z[j]), initial[j], self.fit.z[j]):
                     rms = np.sqrt(max(z @ G @ z, 0.0) / count) if count else np.nan
                     figures.append(self._scale(channel) * float(rms))
-            found.append(ChannelResidual(name, channel.kind, unit, *figures))
-        return tuple(found)
+            residuals.append(ChannelResidual(name, channel.kind, unit, *figures))
+        return tuple(residuals)
 
     def _course(self, blocks: Sequence[Block]) -> Course:
         last = [block for block in blocks if block.run == blocks[-1].run]

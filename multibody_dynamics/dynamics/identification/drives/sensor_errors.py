@@ -98,38 +98,38 @@ class SensorErrors:
         """What was recognised, for joints of these names, and what follows from it. positional :
         factors of sine and cosine by joint, N m."""
         shifted = [j for j in range(len(names)) if any(zero[j] for zero in self.zero.values())]
-        found = []
+        notes = []
         for delay in np.unique(self.delay[self.delay != 0.0]).tolist():
             late = ", ".join(names[j] for j in np.flatnonzero(self.delay == delay).tolist())
-            found.append(
+            notes.append(
                 f"{late}: motor and link would have viscous friction of opposite signs: the "
                 f"encoder of the link is {1e3 * delay:+.3g} ms behind that of the motor: corrected"
             )
         for j in shifted:
             listed = ", ".join(f"{1e3 * float(zero[j]):.3g}" for zero in self.zero.values())
-            found.append(
+            notes.append(
                 f"{names[j]}: offsets beyond its Coulomb friction: theta - q is too large by "
                 f"{listed} mrad in the recordings fitted, a zero of the encoders: corrected"
             )
         for j, (sine, cosine) in positional.items():
-            found.append(
+            notes.append(
                 f"{names[j]}: its spring carries {sine:.3g} sin q {cosine:+.3g} cos q N m that the "
                 "torque of the motor does not contain: a balancer for which the drive compensates, "
                 "or an encoder of the link that is not centred"
             )
         joined = ", ".join(names[j] for j in sorted(self.joined - self.positional))
         if joined:
-            found.append(
+            notes.append(
                 f"{joined}: the error of theta - q exceeds that of the torque of the motor, whose "
                 "equation was therefore used together with that of the link"
             )
         hidden = ", ".join(name for j, name in enumerate(names) if self.has(j))
         if hidden:
-            found.append(
+            notes.append(
                 f"{hidden}: friction of the link and damping of the spring cannot be told from "
                 "errors of the encoders: they stay as known, and the motor has the rest"
             )
-        return found
+        return notes
 
 
 def corrected(run: MeasuredRun, delay: Array, zero: Array) -> MeasuredRun:
@@ -222,15 +222,15 @@ def _joints(
 def _pairs(equations: DriveEquations) -> list[tuple[int, int]]:
     """The equations of motor and link of the series elastic joints without a sensor."""
     channels = equations.channels
-    found = []
+    pairs = []
     for k, channel in enumerate(channels[:-1]):
         springs, after = equations.springs[channel.joint], channels[k + 1]
         if (
             channel.kind == "motor" and after.kind == "link" and after.joint == channel.joint
             and springs is not None and springs.damped and "spring" in after.blocks
         ):  # fmt: skip
-            found.append((k, k + 1))
-    return found
+            pairs.append((k, k + 1))
+    return pairs
 
 
 class _Joint:
@@ -319,7 +319,7 @@ def _left(shapes: Array, errors: Array) -> float:
 
 def _delays(known: SensorErrors, joints: Sequence[_Joint]) -> Array:
     """(n,) delays: of all joints with the same encoders if those that show it agree."""
-    found = known.delay.copy()
+    delays = known.delay.copy()
     late = [each for each in joints if each.is_late or known.delay[each.joint]]
     if not late:
         return known.delay
@@ -327,11 +327,11 @@ def _delays(known: SensorErrors, joints: Sequence[_Joint]) -> Array:
     middle = float(np.median([own[each.joint] for each in late]))
     alike = [each.joint for each in joints if abs(own[each.joint] - middle) < ALIKE * abs(middle)]
     for each in late:
-        found[each.joint] = own[each.joint]
+        delays[each.joint] = own[each.joint]
     if {each.joint for each in late} <= set(alike):
-        found[alike] = middle
-    is_close = np.abs(found - known.delay).max() < CLOSE * np.abs(found).max()
-    return known.delay if is_close else found
+        delays[alike] = middle
+    is_close = np.abs(delays - known.delay).max() < CLOSE * np.abs(delays).max()
+    return known.delay if is_close else delays
 
 
 def _command(
@@ -355,7 +355,7 @@ def _zeros(
 
     with_offset : include the offset of the friction of the link, as in a fit that sought it.
     """
-    found = {run: zero.copy() for run, zero in known.zero.items()}
+    zeros = {run: zero.copy() for run, zero in known.zero.items()}
     changed = False
     for each in joints:
         errors = each.errors[:, 1]
@@ -368,7 +368,7 @@ def _zeros(
         shift = float(each.offset[1]) if with_offset and (begun or each.is_shifted) else 0.0
         for run, mean in means.items():
             step = (shift + mean) / each.stiffness
-            row = found.setdefault(run, np.zeros_like(known.delay))
+            row = zeros.setdefault(run, np.zeros_like(known.delay))
             changed |= abs(shift + mean) > SMALL * size
             row[each.joint] += step
-    return found if changed else known.zero
+    return zeros if changed else known.zero

@@ -15,8 +15,6 @@ takes none: between its ramps the motion is exactly periodic, so that periods ca
 limits of path and speed hold during the ramps as well, and trajectory_node can send the motion.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

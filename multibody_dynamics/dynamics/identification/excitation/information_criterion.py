@@ -18,8 +18,6 @@ Y_t is 2 diag(s)^-2 Y_t N, from which :class:`.RegressorStack` computes the deri
 to the motion.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 

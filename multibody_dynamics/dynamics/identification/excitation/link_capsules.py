@@ -9,8 +9,6 @@ the unit vector between the closest points p and p*, it changes by n . (dp - dp*
 are taken as fixed to their links.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple

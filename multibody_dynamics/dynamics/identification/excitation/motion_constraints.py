@@ -15,8 +15,6 @@ dynamics. Torque rates, and Q', Q'' in the flat map of elastic joints, are diffe
 which are linear in Q; the flat map itself is differentiated by central differences, joint by joint.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -140,27 +138,27 @@ class MotionConstraints:
                 slope[1] = limits.friction.rates(rows[1], one, 0.0 * one)[0]
             values = {"torque": effort, "rate": self._rate @ effort}
             return Drives(values, {"torque": slope, "rate": slope})
-        given = np.stack([*rows[:3], Q, self._rate @ Q, self._second @ Q])
+        motion = np.stack([*rows[:3], Q, self._rate @ Q, self._second @ Q])
         motors = limits.motors
 
-        def outputs(given: Array) -> Array:
-            turned = given.swapaxes(0, 1)
+        def outputs(motion: Array) -> Array:
+            turned = motion.swapaxes(0, 1)
             moved = motors.motor_motion(turned[:, :3], turned[:, 3:])
             return np.stack([moved.torque, moved.velocity, moved.deflection])
 
-        effort, speed, bent = outputs(given)
+        effort, speed, deflection = outputs(motion)
         by = np.empty((6, 3, *effort.shape))
         for k in range(6):
-            step = np.zeros_like(given)
-            step[k] = STEP * max(1.0, float(np.abs(given[k]).max()))
+            step = np.zeros_like(motion)
+            step[k] = STEP * max(1.0, float(np.abs(motion[k]).max()))
             width = 2.0 * step[k, 0, 0]
-            by[k] = (outputs(given + step) - outputs(given - step)) / width
+            by[k] = (outputs(motion + step) - outputs(motion - step)) / width
         values = {
             "joint": Q,
             "torque": effort,
             "rate": self._rate @ effort,
             "speed": speed,
-            "deflection": bent - middle_and_half(motors.travel)[0],
+            "deflection": deflection - middle_and_half(motors.travel)[0],
         }
         by = by.swapaxes(0, 1)
         names = ("joint", "torque", "rate", "speed", "deflection")

@@ -60,17 +60,17 @@ class MotorLimits:
     def motor_motion(self, rows: Array, torque: Array) -> MotorMotion:
         """The motion of the motors (k, m) for rows q, q', q'' (and further ones) and Q, Q', Q'',
         (k, 3, n); of the friction of links, F'' without the third derivative of q neglects it."""
-        bent = None
+        deflection = None
         if rows.shape[-2] == 3:
             rows = np.concatenate([rows, np.zeros_like(rows[..., :1, :])], axis=-2)
         if self.actuators.is_damped.any():
-            bent = self.actuators.settled_deflection(torque, beyond="continue")
+            deflection = self.actuators.settled_deflection(torque, beyond="continue")
         return motor_motion(
             self.actuators,
             rows,
             torque,
             self.second_outputs(3),
-            deflection=bent,
+            deflection=deflection,
             beyond="continue",
         )
 
@@ -88,10 +88,10 @@ class MotorLimits:
         moved = self.motor_motion(states, torque)
         rate = np.diff(moved.torque, axis=0) / np.diff(times)[:, None]
         middle, half = middle_and_half(self.travel)
-        found = _uses(names, "motor torque", moved.torque, self.torque)
-        found += _uses(names, "torque rate", rate, self.torque_rate)
-        found += _uses(names, "motor speed", moved.velocity, self.speed)
-        return found + _uses(names, "deflection", moved.deflection - middle, half, middle)
+        uses = _uses(names, "motor torque", moved.torque, self.torque)
+        uses += _uses(names, "torque rate", rate, self.torque_rate)
+        uses += _uses(names, "motor speed", moved.velocity, self.speed)
+        return uses + _uses(names, "deflection", moved.deflection - middle, half, middle)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,16 +204,16 @@ class ExcitationLimits:
         q, qd, qdd = states[:, 0], states[:, 1], states[:, 2]
         half = 0.5 * (self.upper - self.lower)
         middle = 0.5 * (self.upper + self.lower)
-        found = _uses(names, "position", q - middle, half, middle)
-        found += _uses(names, "velocity", qd, self.velocity)
-        found += _uses(names, "acceleration", qdd, self.acceleration)
-        found += self._drive_uses(times, states)
+        uses = _uses(names, "position", q - middle, half, middle)
+        uses += _uses(names, "velocity", qd, self.velocity)
+        uses += _uses(names, "acceleration", qdd, self.acceleration)
+        uses += self._drive_uses(times, states)
         if self.capsules is not None and len(self.capsules.pairs):
-            found += self._clearance_uses(q)
+            uses += self._clearance_uses(q)
         if self.box is not None and self.capsules is not None:
             inside = float(box_distances(self.model, self.capsules, q, self.box).min())
-            found.append(LimitUse("box", INSIDE, inside, 0.0, 1.0 - inside))
-        return sorted(found, key=lambda use: -use.used)
+            uses.append(LimitUse("box", INSIDE, inside, 0.0, 1.0 - inside))
+        return sorted(uses, key=lambda use: -use.used)
 
     def at_rest(self, q: Array) -> Array:
         """The greatest use (k,) of a limit at rest at configurations (k, n)."""
@@ -241,22 +241,22 @@ class ExcitationLimits:
             if self.friction is not None:
                 Q = Q + self.friction.torque(rows[1])
             rate = np.diff(Q, axis=0) / np.diff(times)[:, None]
-            found = _uses(names, "torque", Q, self.torque)
-            return found + _uses(names, "torque rate", rate, self.torque_rate)
+            uses = _uses(names, "torque", Q, self.torque)
+            return uses + _uses(names, "torque rate", rate, self.torque_rate)
         torque = link_torques(self.model, states)
-        found = _uses(names, "joint torque", torque[:, 0], self.torque)
-        return found + self.motors.uses(times, states, torque)
+        uses = _uses(names, "joint torque", torque[:, 0], self.torque)
+        return uses + self.motors.uses(times, states, torque)
 
     def _clearance_uses(self, q: Array) -> list[LimitUse]:
         assert self.capsules is not None
         least = distances(self.model, self.capsules, q).min(axis=0)
         labels = (self.model.base_name, *self.model.body_names)
-        found = []
+        uses = []
         for (a, b), distance in zip(self.capsules.pairs.tolist(), least.tolist(), strict=True):
             one, other = (labels[self.capsules.bodies[c] + 1] for c in (a, b))
             used = self.clearance / distance if distance > 0.0 else np.inf
-            found.append(LimitUse(f"{one} - {other}", CLEARANCE, distance, self.clearance, used))
-        return found
+            uses.append(LimitUse(f"{one} - {other}", CLEARANCE, distance, self.clearance, used))
+        return uses
 
 
 def link_torques(model: MultibodyModel, states: Array) -> Array:
@@ -286,10 +286,10 @@ def _uses(
 ) -> list[LimitUse]:
     """The worst value of each column of `values` (k, m) against +-limit (m,), where finite."""
     middle = np.broadcast_to(middle, limit.shape)
-    found = []
+    uses = []
     for j in np.flatnonzero(np.isfinite(limit)).tolist():
         worst = values[np.abs(values[:, j]).argmax(), j]
         used = float(abs(worst) / limit[j])
         bound = float(middle[j] + np.copysign(limit[j], worst))
-        found.append(LimitUse(names[j], quantity, float(middle[j] + worst), bound, used))
-    return found
+        uses.append(LimitUse(names[j], quantity, float(middle[j] + worst), bound, used))
+    return uses

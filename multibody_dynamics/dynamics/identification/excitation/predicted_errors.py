@@ -16,8 +16,6 @@ directions of the parameters that no run excites; a parameter with a component i
 cannot be known.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

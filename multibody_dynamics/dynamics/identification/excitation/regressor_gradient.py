@@ -18,8 +18,6 @@ S backwards, from the tips to the base (reverse mode of automatic differentiatio
 A. Walther, "Evaluating Derivatives", SIAM 2008, ch. 3), at about three times the cost of Y itself.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -15,8 +15,6 @@ exceeded at rest, and a run that exceeds a limit in motion is made slower or sma
     "chirps"    sines whose frequency rises, for resonances, stiffness and inertia of the motors
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import comb
 from typing import Literal, get_args

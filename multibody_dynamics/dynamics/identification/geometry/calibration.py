@@ -6,8 +6,6 @@
 Least squares over the error screws of [M18d] section 6.2, see :mod:`.geometric_sensitivity`.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -21,8 +21,6 @@ T = Ad_{C_i exp(-X_i q_i)} U in inertial axes at q, and k any body or joint that
 All derivatives here are at pi = 0. For those at other values, see :func:`errors_at`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple

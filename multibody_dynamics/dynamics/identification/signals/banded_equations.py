@@ -20,8 +20,6 @@ of the errors, most of all at the frequencies of the motion; each band is correc
 parameters that were fitted in it, the trace of H^-1 A^T A over the band.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

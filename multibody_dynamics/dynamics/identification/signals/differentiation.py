@@ -9,8 +9,6 @@ symmetric about their sample, which avoids delay, and of finite length: filterin
 in pieces gives the same values as filtering it as a whole.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -118,13 +116,13 @@ def noise_cutoff(samples: Any, rate: float) -> Array:
     size = min(len(rows), max(256, 2 ** int(np.log2(8.0 * rate))))
     f, power = welch(rows, rate, nperseg=size, axis=0, detrend="linear", window="blackmanharris")
     floor = np.median(power[f > NOISE_BAND * rate], axis=0)
-    found = np.full(rows.shape[1], HIGHEST * rate)
+    cutoffs = np.full(rows.shape[1], HIGHEST * rate)
     for j, density in enumerate(power.T):
         peak = 1 + int(np.argmax(density[1:]))
         if density[peak] <= 1e-24 * (1.0 + np.abs(rows[:, j]).max()) ** 2:
-            found[j] = 0.0
+            cutoffs[j] = 0.0
             continue
         below = density[peak:] < ABOVE_NOISE * floor[j]
         if below.any():
-            found[j] = min(f[peak + int(np.argmax(below))], found[j])
-    return found
+            cutoffs[j] = min(f[peak + int(np.argmax(below))], cutoffs[j])
+    return cutoffs

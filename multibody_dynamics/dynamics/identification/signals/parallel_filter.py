@@ -13,8 +13,6 @@ industrial robot identification", IEEE TCST 22(1), 2014). Above 1.5 times its cu
 left, so three samples per period of the cut-off keep all information (decimation).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np

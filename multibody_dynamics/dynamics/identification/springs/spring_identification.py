@@ -353,7 +353,7 @@ class _Fit:
 
     def parameters(self, force: str, angle: str) -> tuple[Parameter, ...]:
         errors = _standard_errors(self.design, self.residuals, np.eye(len(self.values)))
-        found = [
+        parameters = [
             Parameter(name, float(value), float(error), _unit(force, angle, power))
             for (name, power), value, error in zip(
                 self.law.names, self.values, errors, strict=False
@@ -366,16 +366,16 @@ class _Fit:
             rows[:, :count] = self.law.columns(points)
             torques = self.spring.torques
             spread = _standard_errors(self.design, self.residuals, rows)
-            found += [
+            parameters += [
                 Parameter(f"s({x:.4g})", float(y), float(error), force)
                 for x, y, error in zip(points, torques, spread, strict=True)
             ]
         if self.damped:
             error = float(errors[len(self.law.rising)])
-            found.append(Parameter("damping", self.damping, error, f"{force} s/{angle}"))
+            parameters.append(Parameter("damping", self.damping, error, f"{force} s/{angle}"))
         if self.biased:
-            found.append(Parameter("bias", self.bias, float(errors[-1]), force))
-        return tuple(found)
+            parameters.append(Parameter("bias", self.bias, float(errors[-1]), force))
+        return tuple(parameters)
 
 
 def _standard_errors(design: Array, residuals: Array, combinations: Array) -> Array:
@@ -463,16 +463,16 @@ def _fits(
     phi: Array, Q: Array, phid: Array | None, law: str, damping: bool | None, bias: bool
 ) -> list[_Fit]:
     choices = [damping] if damping is not None else [False] + [True] * (phid is not None)
-    found, reasons = [], []
+    fits, reasons = [], []
     for each in _laws(phi, law):
         for damped in choices:
             try:
-                found.append(_fit(each, phi, Q, phid if damped else None, bias))
+                fits.append(_fit(each, phi, Q, phid if damped else None, bias))
             except InputError as error:
                 reasons.append(f"{each.name}: {error}")
-    if not found:
+    if not fits:
         raise InputError(f"no spring law fits: {'; '.join(reasons)}")
-    return found
+    return fits
 
 
 def _fit(law: _Law, phi: Array, Q: Array, phid: Array | None, bias: bool) -> _Fit:
@@ -519,16 +519,16 @@ def _hysteresis(best: _Fit, phi: Array) -> _Slip | None:
     """The slip element that explains most of the residuals beside the law; None if the deflection
     never reverses."""
     reaches = np.geomspace(*REACHES, NODES) * float(np.ptp(phi))
-    X, found = best.design, None
+    X, slip = best.design, None
     for reach, own in zip(reaches, play(phi, reaches).T, strict=True):
         across = own - X @ np.linalg.lstsq(X, own, rcond=None)[0]
         size = float(across @ across)
         if size < 1e-6 * len(own):
             continue
         torque = float(across @ best.residuals) / size
-        if found is None or torque**2 * size > found.explained:
-            found = _Slip(torque, float(reach), own, across, torque**2 * size)
-    return found
+        if slip is None or torque**2 * size > slip.explained:
+            slip = _Slip(torque, float(reach), own, across, torque**2 * size)
+    return slip
 
 
 def play(phi: Array, reaches: Array) -> Array:

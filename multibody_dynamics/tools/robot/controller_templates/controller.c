@@ -57,7 +57,7 @@ static void map_motion(robot_controller *c, robot_feedforward *flat, double dt)
     robot_subtract_known(flat->torque, c->external_torque, c->disturbances.link,
                          c->disturbances.link_rate);
     robot_motor_feedforward(flat->state, flat->torque, flat->carried, c->second, flat->filtered,
-                            flat->bent, flat->load, flat->result, flat->flags);
+                            flat->deflection, flat->load, flat->result, flat->flags);
     for (int j = 0; j < MOTORS; ++j) {
         const double left = 1.0 - c->parameters.friction[j];
         if (left > 0.0) {
@@ -73,7 +73,7 @@ static void measure_springs(robot_controller *c)
 {
     const robot_samples *x = &c->samples;
     robot_springs *s = &c->springs;
-    robot_spring_torques(x->q, x->qd, x->theta, x->thetad, c->second, s->torque, s->rate, s->felt,
+    robot_spring_torques(x->q, x->qd, x->theta, x->thetad, c->second, s->torque, s->rate, s->K,
                          s->load, s->deflection);
     robot_add_slip(c->now.filtered, s->torque, s->load);
 }
@@ -142,13 +142,13 @@ static void hang(robot_controller *c, const double theta[MOTORS], int iterations
     robot_follow_rigid_motors(theta, c->hold_q);
     for (int k = 0; k < iterations; ++k) {
         robot_spring_torques(c->hold_q, ZEROS, theta, ZEROS, c->second, s->torque, s->rate,
-                             s->felt, s->load, s->deflection);
+                             s->K, s->load, s->deflection);
         robot_gravity_forces(c->hold_q, weight);
         for (int i = 0; i < JOINTS; ++i) {
             weight[i] -= c->external_torque[i];
             weight[i] += robot_link_friction(i, 0.0, weight[i]);
         }
-        if (robot_follow_springs(s->torque, weight, s->felt, iterations > FEW_ITERATIONS, excess,
+        if (robot_follow_springs(s->torque, weight, s->K, iterations > FEW_ITERATIONS, excess,
                                  c->hold_q)) {
             break;
         }
@@ -195,7 +195,7 @@ static void hold_at(robot_controller *c, const double q[JOINTS], const double ex
     }
     settle_springs(flat);
     robot_motor_feedforward(flat->state, flat->torque, flat->carried, still, flat->filtered,
-                            flat->bent, flat->load, flat->result, flat->flags);
+                            flat->deflection, flat->load, flat->result, flat->flags);
 }
 
 /* A slow stop, without states of the motors. */
@@ -331,7 +331,7 @@ static void supervise(robot_controller *c, double step)
         x.error[i] = c->desired[0][i] - s->q[i];
     }
     robot_supervise(&c->parameters, &c->modes, c->clock.time, &x);
-    robot_note_motion(&c->modes, c->streams ? !robot_stream_rests(&c->stream)
+    robot_note_motion(&c->modes, c->streams ? !robot_is_stream_at_rest(&c->stream)
                                             : robot_reference_motion(&c->reference));
     if (c->modes.is_new) {
         start_new_law(c);
@@ -503,7 +503,7 @@ robot_answer robot_append(robot_controller *c, double time, double state[5][JOIN
 {
     const robot_parameters *p = &c->parameters;
     robot_answer answer = ROBOT_POINT_NOT_READY;
-    if (robot_is_following(c->modes.mode) && !(c->streams && !robot_stream_rests(&c->stream))) {
+    if (robot_is_following(c->modes.mode) && !(c->streams && !robot_is_stream_at_rest(&c->stream))) {
         leave_stream(c);
         answer = (robot_answer)robot_reference_accept(&c->reference, c->clock.time, p->lead, time,
                                                       state, p->lower, p->upper, p->velocity);
@@ -555,7 +555,7 @@ void robot_stop(robot_controller *c)
 
 void robot_clear_fault(robot_controller *c)
 {
-    robot_believe_samples(&c->samples);
+    robot_accept_next_samples(&c->samples);
     robot_end_fault(&c->parameters, &c->modes, c->samples.qd, c->samples.thetad);
 }
 
@@ -599,7 +599,7 @@ static void take_input(robot_controller *c, const robot_input *in)
     const double motor_time = frozen & MOTORS_FROZEN ? s->motor_time : in->motor_time;
     int agrees = -1;
     if (!c->is_active) { /* an activation judges them */
-        robot_believe_samples(s);
+        robot_accept_next_samples(s);
     } else if (is_finite_row(q, JOINTS) && is_finite_row(theta, MOTORS) &&
                robot_follow_silence(p, s, link_time, motor_time)) {
         const int worst = robot_worst_joint(&c->resting, q, theta, p->external_load);

@@ -43,7 +43,7 @@ typedef struct {
     double state[5][ROBOT_JOINTS];
     double torque[3][ROBOT_JOINTS], carried[3][ROBOT_JOINTS];
     double filtered[ROBOT_STATES];
-    double bent[ROBOT_MOTORS];
+    double deflection[ROBOT_MOTORS];
     double load[ROBOT_MOTORS];
     double result[4][ROBOT_MOTORS]; /* theta, theta', theta'', tau */
     int flags[ROBOT_MOTORS];
@@ -51,7 +51,7 @@ typedef struct {
 
 /* Torques and loads of the springs at a measured state. */
 typedef struct {
-    double torque[ROBOT_JOINTS], rate[ROBOT_JOINTS], felt[ROBOT_JOINTS];
+    double torque[ROBOT_JOINTS], rate[ROBOT_JOINTS], K[ROBOT_JOINTS];
     double load[ROBOT_MOTORS], deflection[ROBOT_MOTORS];
 } robot_springs;
 

@@ -3,8 +3,6 @@
 
 """The control cycle behind the node: samples and a desired motion in, motor torques out."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -79,7 +77,7 @@ def test_at_rest_every_law_gives_the_holding_torque(arm):
     names = [name for name in LAWS if name != "computed_torque"]
     k = 0
     for k, name in enumerate(names):
-        made.choose(name)
+        made.choose_law(name)
         command = made.update(sample_of(made, k * PERIOD, q, theta))
         np.testing.assert_allclose(command.torque, load, atol=1e-6, err_msg=name)
         assert made.name == name
@@ -334,11 +332,11 @@ def test_a_stop_acts_on_the_measured_state_also_if_it_begins_after_the_predictio
     (q, _, theta, _), _, _ = at_start(arm)
     for k in range(5):
         made.update(sample_of(made, k * PERIOD, q + 1e-3 * k, theta))
-    assert made.acting.is_predicted
-    assert (np.concatenate(made.acting.state) != np.concatenate(made.measured.state)).any()
+    assert made.feedback.is_predicted
+    assert (np.concatenate(made.feedback.state) != np.concatenate(made.measured.state)).any()
     stopping = sample_of(made, 5 * PERIOD, q + 5e-3, theta)._replace(missing=LINKS)
     assert made.update(stopping).mode is Mode.STOPPING
-    for row, measured in zip(made.acting.state, made.measured.state, strict=True):
+    for row, measured in zip(made.feedback.state, made.measured.state, strict=True):
         np.testing.assert_array_equal(row, measured)
 
 
@@ -363,7 +361,7 @@ def test_a_law_takes_over_without_a_jump_and_a_restart_discards_the_past():
     torques = []
     for k in range(80):
         if k == 10:
-            made.choose("state_feedback")
+            made.choose_law("state_feedback")
         torques.append(made.update(sample_of(made, k * PERIOD, q + 0.01, theta + 0.01)).torque)
     wide = np.abs(torques[-1] - torques[9]).max()
     assert np.abs(np.diff(torques[10:], axis=0)).max() < 0.1 * wide + 1e-9
@@ -409,7 +407,7 @@ def test_estimates_of_masses_are_kept_or_forgotten_on_request():
     assert masses() != known
     made.laws.forget_adaptation()
     np.testing.assert_allclose([mass for _, mass in masses()], [mass for _, mass in known])
-    made.choose("hold")
+    made.choose_law("hold")
     assert made.adaptation is None
 
 
@@ -442,7 +440,7 @@ class Run:
         return command
 
     def move(self, by: float, duration: float) -> None:
-        goal = self.made.motion.wanted[0] + by
+        goal = self.made.motion.desired[0] + by
         request = TrajectoryRequest(None, np.array([duration]), goal[None], None, None)
         self.made.motion.follow(request, self.plant.q, tolerance=0.1, lead=0.01)
 
@@ -602,7 +600,7 @@ def test_motor_laws_never_use_the_observer_even_during_a_transfer():
         torques = []
         for made, reported in zip(pair, (load, load + 20.0), strict=True):
             if k == 20:
-                made.choose("motor_pd")
+                made.choose_law("motor_pd")
             rows = {"motor_torque": reported}
             torques.append(made.update(sample_of(made, k * PERIOD, q, theta + 1e-4 * k, **rows)))
         np.testing.assert_array_equal(torques[0].torque, torques[1].torque)
@@ -780,14 +778,14 @@ def test_encoders_that_repeat_their_values_in_motion_are_missing_under_new_stamp
     arm.run(0.5)
     arm.made.motion.go(np.array([1.0, 1.0]), 1.0)
     arm.run(0.4)
-    held = arm.plant.q.copy(), arm.plant.theta.copy(), arm.made.motion.wanted[0].copy()
+    held = arm.plant.q.copy(), arm.plant.theta.copy(), arm.made.motion.desired[0].copy()
 
     def frozen(q: np.ndarray, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return held[0] if links else q, held[1] if motors else theta
 
     found, moved = Mode.FOLLOWING, 0.0
     while not arm.told:
-        moved = float(np.abs(arm.made.motion.wanted[0] - held[2]).max())
+        moved = float(np.abs(arm.made.motion.desired[0] - held[2]).max())
         found = arm.run(DELAY_PERIOD, damage=frozen)
     cycles = 2.0 * DELAY_PERIOD * 2.0  # at up to 2 rad/s
     assert moved <= ArmSettings().frozen_distance + cycles

@@ -3,8 +3,6 @@
 
 """The numbers of an arm that may change while it runs are declared once."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 
 import pytest

@@ -3,8 +3,6 @@
 
 """The motion of a base: through its points, C4, filtered where it is measured, and in an arm."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

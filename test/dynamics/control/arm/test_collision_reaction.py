@@ -3,8 +3,6 @@
 
 """Reactions to contacts, without ROS: new contacts, what is compensated, and the return."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

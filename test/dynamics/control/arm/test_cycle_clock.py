@@ -3,8 +3,6 @@
 
 """The clock of a cycle: it runs, waits, stands still, or was set back."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """The settings of the cycle: declared in the order of the design, and within their intervals."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from elastic_arms import antagonistic_arm

@@ -3,8 +3,6 @@
 
 """Trajectories that are followed, when they start, and trajectories that are rejected."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -64,7 +62,7 @@ def test_waiting_holding_moving(motion):
     np.testing.assert_array_equal(state(motion, START + 2 * SECOND)[0], [1.0, 1.0])
     assert motion.mode == "holding"
     motion.release()
-    assert not motion.is_there
+    assert not motion.is_active
     assert rejection(motion, request([1.0], [[1.0, 1.0]])).reason == "no state"
 
 

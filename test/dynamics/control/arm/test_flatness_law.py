@@ -3,8 +3,6 @@
 
 """The controller of version 1.0: the same torques as version 1.0 computed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

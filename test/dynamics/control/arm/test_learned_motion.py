@@ -3,8 +3,6 @@
 
 """The desired motion with its learned correction: what is applied, recorded and learned."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -42,7 +40,7 @@ class Robot:
             self.now += STEP
             self.motion.evaluate(self.now, self.rows)
             q = self.rows[0] - OFFSET
-            self.motion.record(self.now, self.motion.wanted[0] - q)
+            self.motion.record(self.now, self.motion.desired[0] - q)
 
     def follow(self, start: int | None = None, end: float = 0.2) -> None:
         points = np.array([[0.3, end], [0.0, 0.0]])
@@ -65,13 +63,13 @@ def test_a_constant_error_is_learned_in_one_run_and_written(tmp_path):
     robot.wait()
     found = IterativeLearning.load(tmp_path / "x.npz")
     assert [run.rms > 1e-9 for run in found.figures] == [True, False]
-    np.testing.assert_allclose(robot.rows[0], robot.motion.wanted[0] + OFFSET, atol=1e-9)
+    np.testing.assert_allclose(robot.rows[0], robot.motion.desired[0] + OFFSET, atol=1e-9)
     ahead = np.empty((5, 2))
     robot.motion.look_ahead(robot.now, ahead)
     np.testing.assert_array_equal(ahead, robot.rows)
     robot.motion.stop(0.2)
     robot.run(0.3)
-    np.testing.assert_array_equal(robot.rows, robot.motion.wanted)
+    np.testing.assert_array_equal(robot.rows, robot.motion.desired)
 
 
 def test_a_run_may_be_cut_off_at_rest_but_not_before(tmp_path):
@@ -97,7 +95,7 @@ def test_a_run_may_be_cut_off_at_rest_but_not_before(tmp_path):
     assert "interrupted" in robot.texts[-1]
     assert len(robot.learner.learning.figures) == runs
     robot.run(0.01)
-    np.testing.assert_array_equal(robot.rows, robot.motion.wanted)
+    np.testing.assert_array_equal(robot.rows, robot.motion.desired)
 
 
 def test_other_starts_and_trajectories_are_not_learned(tmp_path):

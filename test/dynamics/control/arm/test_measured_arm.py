@@ -3,8 +3,6 @@
 
 """What is measured of an arm: links at rest in place of missing ones, contacts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

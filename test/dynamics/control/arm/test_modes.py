@@ -3,8 +3,6 @@
 
 """Modes and faults: what the table promises, whatever a cycle finds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -4,8 +4,6 @@
 """What is measured of an arm at rest: healthy arms are believed, whatever loads them within the
 limits of their motors, and mistakes in wiring, names, signs and units are noticed and named."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

@@ -3,8 +3,6 @@
 
 """What is printed of the cycle: everything that is declared, under its names, in short lines."""
 
-from __future__ import annotations
-
 import inspect
 import re
 

@@ -3,8 +3,6 @@
 
 """The reference of stiffness: feasible range, clipping, and initial value."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

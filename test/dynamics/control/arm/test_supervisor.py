@@ -3,8 +3,6 @@
 
 """What is said about changes of mode and fault."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """How far a torque may change after cycles of different lengths."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

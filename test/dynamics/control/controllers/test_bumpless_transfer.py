@@ -3,8 +3,6 @@
 
 """Bumpless transfer: no step of torque on activation or between laws, limits per second."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """Linear feedback and computed torque: against their formulas, and in closed loop."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -6,8 +6,6 @@
 The plant is the textbook model, integrated with a torque that is continuous in time.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

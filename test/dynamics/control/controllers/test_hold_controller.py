@@ -3,8 +3,6 @@
 
 """Damped stop and hold from motor states alone, on moving arms of every kind."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """A stop with torques that arrive late: delays, jitter, pauses, and motors without friction."""
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import replace
 

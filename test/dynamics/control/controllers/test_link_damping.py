@@ -3,8 +3,6 @@
 
 """The stop from link states alone: its poles on whole arms, the limit of its damping, a motion."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

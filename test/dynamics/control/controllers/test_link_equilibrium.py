@@ -3,8 +3,6 @@
 
 """The equilibrium of links on their springs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """Gains as a function of the pose, and linear feedback with gains that follow the arm."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 

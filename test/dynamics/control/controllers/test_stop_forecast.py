@@ -3,8 +3,6 @@
 
 """The forecast of a stop, against simulated stops and the poles of sampled systems."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

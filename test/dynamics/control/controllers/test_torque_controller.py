@@ -3,8 +3,6 @@
 
 """The torque source: its formula, exact torques on the plant, limits, disturbances, whole arms."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """Linear-quadratic gains of the whole arm, against scipy on a numerically linearised plant."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

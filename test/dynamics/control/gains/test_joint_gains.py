@@ -3,8 +3,6 @@
 
 """Designs of gains: the poles they place, the margins they keep, and the input they reject."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """Bandwidths and poles out of all proportion are refused by every law, with the joint's name."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

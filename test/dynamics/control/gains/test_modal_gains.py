@@ -3,8 +3,6 @@
 
 """Passive gains by double diagonalisation."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

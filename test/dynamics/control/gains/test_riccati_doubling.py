@@ -3,8 +3,6 @@
 
 """The Riccati equation by doubling."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

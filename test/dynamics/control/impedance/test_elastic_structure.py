@@ -3,8 +3,6 @@
 
 """ESP and ESPi: the closed loop that they promise, on arms of every kind."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """Gains of ESP and ESPi, joint by joint."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """Impedances of links behind springs: stiffness, storage function, changes of stiffness."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

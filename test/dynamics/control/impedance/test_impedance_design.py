@@ -3,8 +3,6 @@
 
 """Design of impedances: dampers by double diagonalisation, and the largest stiffness."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

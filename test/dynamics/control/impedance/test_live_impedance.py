@@ -3,8 +3,6 @@
 
 """Targets of laws whose stiffness and damping may change while they run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -3,8 +3,6 @@
 
 """Changes of stiffness powered by an energy tank."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

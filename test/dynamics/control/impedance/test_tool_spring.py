@@ -3,8 +3,6 @@
 
 """A spring between tool and target: the exact gradient of its potential."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

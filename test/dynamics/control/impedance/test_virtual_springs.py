@@ -3,8 +3,6 @@
 
 """Springs between the errors of links and virtual motors: deflections and rates of their loads."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -4,8 +4,6 @@
 """The settings of the laws: what each law takes, which values are refused, the laws designed from
 them, and new numbers for a running law."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """The laws of an arm by name: what is installed, lowered, or changed while they run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

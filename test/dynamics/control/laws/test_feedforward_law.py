@@ -3,8 +3,6 @@
 
 """The terms of the feedforward law, individually and summed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """Settings of the control cycle that cannot work are rejected."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """What laws with a stiffness of links or tool share."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """Laws judged in a process of their own."""
 
-from __future__ import annotations
-
 from concurrent.futures.process import BrokenProcessPool
 
 import numpy as np

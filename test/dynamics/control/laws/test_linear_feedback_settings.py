@@ -3,8 +3,6 @@
 
 """What laws of linear feedback share."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

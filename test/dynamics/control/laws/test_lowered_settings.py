@@ -3,8 +3,6 @@
 
 """Laws lowered until their sampled loops are stable, and impedances tried on both plants."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Adaptive feedforward: descent, bounds, the change of the torques, and whole control loops."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Collision detection against known contacts, and its filters."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp

@@ -3,8 +3,6 @@
 
 """Learned thresholds: the lowest envelope, and what a recording must contain."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

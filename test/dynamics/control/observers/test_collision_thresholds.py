@@ -3,8 +3,6 @@
 
 """The file of thresholds: what is written is read, and what does not fit is refused by name."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

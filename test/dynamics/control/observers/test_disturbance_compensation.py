@@ -3,8 +3,6 @@
 
 """Compensation of disturbances: estimates against the truth, and what linear feedback gains."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

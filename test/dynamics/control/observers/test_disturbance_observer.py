@@ -3,8 +3,6 @@
 
 """The momentum observer against known wrenches on simulated robots, and its discretisation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """The inverse of the flat map returns the motion given to the forward map."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

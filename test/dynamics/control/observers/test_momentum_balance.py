@@ -3,8 +3,6 @@
 
 """The momentum balance: impulses between two samples."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from elastic_arms import mixed_panda

@@ -3,8 +3,6 @@
 
 """Link states from motor encoders: against the plant, the error equations, other actuators."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """The state of links and motors from every source, for every kind of actuator."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

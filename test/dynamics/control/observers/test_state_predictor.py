@@ -3,8 +3,6 @@
 
 """The predicted state: against the plant at that time, and with a model that is wrong."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

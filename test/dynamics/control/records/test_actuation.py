@@ -3,8 +3,6 @@
 
 """The record of the actuators: their numbers, in the types that compiled code takes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """The counts of the cycle: integers that C counts without overflow."""
 
-from __future__ import annotations
-
 from multibody_dynamics.dynamics.control import CycleCounts
 from multibody_dynamics.dynamics.core import record_fields
 

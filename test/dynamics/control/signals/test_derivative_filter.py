@@ -3,8 +3,6 @@
 
 """Derivatives of sampled positions: poles, polynomials, phase and noise as documented."""
 
-from __future__ import annotations
-
 from math import factorial
 
 import numpy as np
@@ -204,7 +202,7 @@ def test_a_filter_that_is_carried_along_its_reference_keeps_its_errors_and_knows
     velocity, acceleration = rng.normal(size=(2, 1))
     before = carried.state.copy()
     for k in range(200, 200 + gap):
-        carried.carry(k * step, velocity + (k - 200) * step * acceleration, acceleration)
+        carried.coast(k * step, velocity + (k - 200) * step * acceleration, acceleration)
     moved = gap * step * velocity + 0.5 * (gap * step) ** 2 * acceleration
     np.testing.assert_allclose(carried.state[0], before[0] + moved, atol=1e-12)
     np.testing.assert_allclose(carried.state[1], before[1] + gap * step * acceleration, atol=1e-12)

@@ -3,8 +3,6 @@
 
 """Encoders that repeat their values: noticed if the arm moves, and not at rest."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

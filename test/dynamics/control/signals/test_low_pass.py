@@ -3,8 +3,6 @@
 
 """The low-pass with four equal poles: the differential equation, its rate, and its range."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

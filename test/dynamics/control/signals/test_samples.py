@@ -3,8 +3,6 @@
 
 """Samples in the control cycle: which are valid, and what the filters do without them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -158,7 +156,7 @@ def test_a_side_that_leaps_is_missing_for_ever_unless_it_returns_agrees_or_is_be
     assert samples.lacks_links(sampled.p, sampled.s, sampled.time)
     for how in ("agrees", "believed"):
         if how == "believed":
-            samples.believe_samples(sampled.s)
+            samples.accept_next_samples(sampled.s)
         error = run(sampled, 100, jump, agrees=1 if how == "agrees" else -1)
         assert error == pytest.approx(jump)
         run(sampled, 200, 0.0)  # the encoder finds its zero again: that is a leap, too

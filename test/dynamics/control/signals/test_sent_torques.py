@@ -3,8 +3,6 @@
 
 """Torques behind a delay: means against a fine sum, and the limits of the memory."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -3,8 +3,6 @@
 
 """The frequency above which late dampers excite, against simulated signals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

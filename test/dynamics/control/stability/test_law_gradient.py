@@ -3,8 +3,6 @@
 
 """Slopes of control laws at rest, against gains that are known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

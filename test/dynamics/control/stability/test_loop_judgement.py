@@ -3,8 +3,6 @@
 
 """Stability of controllers at many poses."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

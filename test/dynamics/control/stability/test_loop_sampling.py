@@ -3,8 +3,6 @@
 
 """The matrix of the sampled loop against the real controller and the plant, cycle by cycle."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

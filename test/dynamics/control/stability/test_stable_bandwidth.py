@@ -4,8 +4,6 @@
 """The largest bandwidth with which a loop is stable at all poses, and filters made faster for the
 resonance of a small last link."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

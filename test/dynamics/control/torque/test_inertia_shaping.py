@@ -4,8 +4,6 @@
 """Inertia shaping: the shaped motor's equation for every kind, the formula of the paper, and the
 motion of the plant in closed form."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -3,8 +3,6 @@
 
 """Measures of torque control: closed forms, limits of motors, and what cannot be evaluated."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

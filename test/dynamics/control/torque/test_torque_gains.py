@@ -3,8 +3,6 @@
 
 """Gains of torque sources: nominal loops, optimality, stability with delay, every kind of arm."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -87,7 +85,7 @@ def test_default_designs_are_stable_on_every_arm(make, design):
     later = replace(MEASURED, delay=MEASURED.delay + MEASURED.period)
     for single in control.single_joints(*arm):
         assert unstable_loop(single, single.servo(gains, later)) is None
-        assert single.link <= single.felt * (1.0 + 1e-12)
+        assert single.link <= single.apparent_inertia * (1.0 + 1e-12)
     rigid = arm.actuators.is_rigid[arm.actuators.joint_of_motor]
     np.testing.assert_array_equal(gains.share[rigid], 1.0)
     drives = arm.actuators.torque_share == 0.0

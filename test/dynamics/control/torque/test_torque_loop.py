@@ -3,8 +3,6 @@
 
 """The linear torque loop: closed forms at fast sampling, and simulations of law and plant."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.linalg import expm

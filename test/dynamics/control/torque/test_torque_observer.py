@@ -4,8 +4,6 @@
 """The disturbance observer of torque control: its discretisation, its filter, its stability and
 passivity."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -3,8 +3,6 @@
 
 """Iterative learning on simulated arms whose models are wrong, and its rules on known loops."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

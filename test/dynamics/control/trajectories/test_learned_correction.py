@@ -3,8 +3,6 @@
 
 """Learned corrections against SciPy's splines, and their transitions against differences."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

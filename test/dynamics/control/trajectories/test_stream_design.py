@@ -3,8 +3,6 @@
 
 """Limits of streams: motors follow what they allow, and what they refuse is named."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

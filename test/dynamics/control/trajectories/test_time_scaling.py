@@ -3,8 +3,6 @@
 
 """Slowing down: the scaling law against recomputed dynamics, the factor against brute force."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """Antagonistic joints: closed forms, and the range of stiffness and pretension."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -3,8 +3,6 @@
 
 """Rigid joints."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """Series elastic joints: damped springs need their deflection; invalid input."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """Joints of variable stiffness: the range of the stiffness, with and without a drive."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

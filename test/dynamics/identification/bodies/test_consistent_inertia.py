@@ -3,8 +3,6 @@
 
 """Inertias that are always possible, and how far they are from each other."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -3,8 +3,6 @@
 
 """Friction: closed forms, rates by differences, the description by joint."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """The regressor: column by column from first principles and by Pinocchio; base parameters."""
 
-from __future__ import annotations
-
 import numpy as np
 import pinocchio as pin
 import pytest

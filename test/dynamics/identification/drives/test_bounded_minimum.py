@@ -3,8 +3,6 @@
 
 """Minima of sums of squares and of logarithms, inside and at bounds."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize

@@ -3,8 +3,6 @@
 
 """With the true parameters, all equations hold for trees with prismatic and off-axis joints."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -14,7 +12,7 @@ from multibody_dynamics.dynamics.identification.drives.drive_equations import (
     DriveEquations,
     Options,
     filters_of,
-    sources_of,
+    measured_signals,
 )
 from multibody_dynamics.dynamics.identification.drives.drive_parameters import (
     Coefficients,
@@ -27,7 +25,7 @@ idn = dyn.identification
 
 
 def equations_of(model, actuators, run):
-    has = sources_of([run], model.n, model.n)
+    has = measured_signals([run], model.n, model.n)
     return DriveEquations(model, actuators, has, np.ones((2, model.n)), {}, Options())
 
 
@@ -136,4 +134,4 @@ def test_which_equations_there_are_follows_from_what_was_measured():
 def test_runs_with_other_signals_are_refused_by_name():
     run = elastic_run(1.0)
     with pytest.raises(dyn.InputError, match="run 'run0': has other signals"):
-        sources_of([run, without(run, "sensor")], 2, 2)
+        measured_signals([run, without(run, "sensor")], 2, 2)

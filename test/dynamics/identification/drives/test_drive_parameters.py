@@ -3,8 +3,6 @@
 
 """The derivatives of the coefficients agree with finite differences."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from drive_runs import elastic_run, planar, without

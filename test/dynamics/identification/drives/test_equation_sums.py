@@ -4,8 +4,6 @@
 """Sums by frequency contain everything, the noise of the positions is subtracted, and a repeated
 prior does not draw the result."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from multibody_dynamics.dynamics.identification.drives.drive_equations import Channel
@@ -43,7 +41,7 @@ def test_noise_of_known_size_is_taken_away_from_the_sums():
     before = noisy.sums[0].sum(axis=0)
     louder = [sums_of(clean + noise + sign * more) for sign in (1.0, -1.0)]
     corrected = noisy.copied()
-    corrected.less_noise(noisy, louder)
+    corrected.subtract_noise(noisy, louder)
     wanted = clean[:, 1:4].T @ clean[:, 1:4]
     assert np.allclose(noisy.sums[0].sum(axis=0), before)  # the copy was changed, not the sums
     error = np.abs(corrected.sums[0].sum(axis=0) - wanted).max() / wanted.max()

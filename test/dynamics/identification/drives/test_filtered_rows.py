@@ -3,8 +3,6 @@
 
 """Outliers and samples at rest are left out, noise is measured, and memory is bounded."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,7 @@ from drive_runs import RATE, elastic_run, motion, planar
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.identification.drives.filtered_rows import (
     MOST_STATES,
-    Plan,
+    FilterPlan,
     position_noise,
 )
 
@@ -29,10 +27,10 @@ def test_the_noise_of_positions_is_measured_in_motion():
 
 
 def test_long_recordings_are_used_in_part():
-    short = Plan([elastic_run(8.0)], 10.0)
+    short = FilterPlan([elastic_run(8.0)], 10.0)
     assert short.share == 1.0
     count = int(4.5 * MOST_STATES)
-    long = Plan([idn.MeasuredRun("a", 250.0, q=np.zeros((count, 2)))], 10.0)
+    long = FilterPlan([idn.MeasuredRun("a", 250.0, q=np.zeros((count, 2)))], 10.0)
     used = sum(piece.part.stop - piece.part.start for piece in long.pieces)
     assert used <= MOST_STATES
     assert used > 0.8 * long.share * count
@@ -43,4 +41,4 @@ def test_runs_of_other_rates_are_refused_by_name():
     runs = [idn.MeasuredRun(name, rate, q=np.zeros((9, 2))) for name, rate in
             (("a", 100.0), ("b", 100.0), ("c", 500.0))]  # fmt: skip
     with pytest.raises(dyn.InputError, match="run 'c' was sampled at 500 Hz, others at 100 Hz"):
-        Plan(runs, 5.0)
+        FilterPlan(runs, 5.0)

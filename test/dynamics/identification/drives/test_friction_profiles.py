@@ -3,8 +3,6 @@
 
 """Intervals of friction are those of the likelihood profile, found here by repeated fits."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

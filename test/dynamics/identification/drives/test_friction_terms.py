@@ -3,8 +3,6 @@
 
 """Tabulated friction terms equal the closed forms between their nodes."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from multibody_dynamics.dynamics.identification.drives.friction_terms import (

@@ -4,8 +4,6 @@
 """identified.json and covariance.npz are written and read without loss; the covariance agrees with
 standard errors and with drawn values."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

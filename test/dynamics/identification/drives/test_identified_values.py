@@ -3,8 +3,6 @@
 
 """The numbers of links and springs are those of the robot that is returned."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

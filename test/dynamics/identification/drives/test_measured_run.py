@@ -3,8 +3,6 @@
 
 """A run knows what was measured, and rejects inconsistent arguments."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

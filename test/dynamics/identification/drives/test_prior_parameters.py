@@ -3,8 +3,6 @@
 
 """Initial values, priors and bounds of all parameters follow from settings, robot and signals."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +14,10 @@ from multibody_dynamics.dynamics.identification.drives.drive_parameters import (
     Parameters,
     body_names,
 )
-from multibody_dynamics.dynamics.identification.drives.filtered_rows import Plan, filtered_blocks
+from multibody_dynamics.dynamics.identification.drives.filtered_rows import (
+    FilterPlan,
+    filtered_blocks,
+)
 from multibody_dynamics.dynamics.identification.drives.prior_parameters import (
     HEAVIEST,
     PriorParameters,
@@ -32,7 +33,7 @@ def of(*runs, **changes) -> Parameters:
     model, actuators = planar()
     settings = idn.IdentificationSettings(cutoff=CUTOFF, **changes)
     whole = _Identification(model, runs, actuators, None, [], settings)
-    plan = Plan(runs, CUTOFF)
+    plan = FilterPlan(runs, CUTOFF)
     sums = whole._sums(filtered_blocks(whole.equations, plan, plan.pieces, whole.middle))
     return PriorParameters(
         whole.equations, settings, whole.friction, whole.payloads, whole.gains, CUTOFF

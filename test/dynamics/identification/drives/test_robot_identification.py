@@ -3,8 +3,6 @@
 
 """Known robots are recovered from whatever was measured, within the stated errors."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

@@ -3,8 +3,6 @@
 
 """The basis of Fourier motions: linear, C4, and at rest at both ends."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -3,8 +3,6 @@
 
 """The criteria of the information: their definition, their gradient, and their invariance."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

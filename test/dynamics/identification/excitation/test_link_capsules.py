@@ -3,8 +3,6 @@
 
 """Capsules: distances of segments by brute force, slopes by central differences, pairs and box."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

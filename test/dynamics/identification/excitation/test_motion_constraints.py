@@ -3,8 +3,6 @@
 
 """Inequalities of Fourier motions: gradients for every kind of drive, and the safe side."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """The use of limits agrees with independent computations, and invalid limits are refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 
 """Predicted errors: those of simulated identifications, and what cannot be known."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

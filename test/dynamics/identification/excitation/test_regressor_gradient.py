@@ -3,8 +3,6 @@
 
 """Regressors of many states and their gradient, against the plain regressor and 40 digits."""
 
-from __future__ import annotations
-
 import mpmath as mp
 import numpy as np
 import pytest

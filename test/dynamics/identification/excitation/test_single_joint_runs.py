@@ -3,8 +3,6 @@
 
 """Runs of single joints: their shape, their continuity, and their limits."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

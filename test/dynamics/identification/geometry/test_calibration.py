@@ -3,8 +3,6 @@
 
 """Calibration against robots whose errors are known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -7,8 +7,6 @@ For such a robot everything is known independently: its Jacobians and their rate
 complex numbers, and the power series from first principles.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -3,8 +3,6 @@
 
 """Derivatives by parameters: first principles, the matrices, the regressor, the geometric ones."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

@@ -3,8 +3,6 @@
 
 """Standard errors of least squares with coloured errors; a wrong factor of 1.5 would fail."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.signal import lfilter

@@ -3,8 +3,6 @@
 
 """Filter and derivatives without lag: polynomials, sines, pieces, and noise cut-offs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.special import erfc

@@ -3,8 +3,6 @@
 
 """Filtering in pieces equals filtering at once, and keeps equations true."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.fft import dct

@@ -3,8 +3,6 @@
 
 """Residuals: NumPy's own statistics, and pieces combined."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

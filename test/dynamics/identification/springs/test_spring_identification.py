@@ -3,8 +3,6 @@
 
 """Springs from samples: exact laws, noise within the stated errors, invalid input; the plant."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -3,8 +3,6 @@
 
 """The law "cartesian_impedance"."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

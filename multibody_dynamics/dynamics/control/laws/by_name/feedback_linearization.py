@@ -3,8 +3,6 @@
 
 """The law "feedback_linearization"."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -3,8 +3,6 @@
 
 """The law "joint_impedance"."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ....elastic import Actuators

@@ -3,8 +3,6 @@
 
 """The law "motor_pd"."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -105,9 +105,12 @@ class TorqueControlSettings(SecondOutputs, ControllerSettings):
             timing=timing,
             friction=float(np.max(self.friction)),
         )
-        felt = inertias_felt(model, actuators, q)
-        w = bandwidths(self._link_bandwidth(model, felt), model.joint_names)
-        impedance: dict[str, Any] = {"link_stiffness": felt * w**2, "link_damping": 2.0 * felt * w}
+        inertias = inertias_felt(model, actuators, q)
+        w = bandwidths(self._link_bandwidth(model, inertias), model.joint_names)
+        impedance: dict[str, Any] = {
+            "link_stiffness": inertias * w**2,
+            "link_damping": 2.0 * inertias * w,
+        }
         poles = whole_arm_poles(model, actuators, gains, q, self.stiffness, **impedance)
         worst = poles[poles.real.argmax()]
         if worst.real >= 0.0:
@@ -119,14 +122,14 @@ class TorqueControlSettings(SecondOutputs, ControllerSettings):
             model, actuators, gains, **self.of("delay", "friction", "period"), **impedance
         )
 
-    def _link_bandwidth(self, model: MultibodyModel, felt: Array) -> Any:
+    def _link_bandwidth(self, model: MultibodyModel, inertias: Array) -> Any:
         """rad/s, of the impedance around the torque loops: by default LINK_BANDWIDTH, or more where
         gravity would tip the links over somewhere in the joint range."""
         if self.bandwidth is not None:
             return self.bandwidth
         return max(
             LINK_BANDWIDTH,
-            STABILITY_MARGIN * gravity_stability_rate(model, felt, spread_poses(model)),
+            STABILITY_MARGIN * gravity_stability_rate(model, inertias, spread_poses(model)),
         )
 
 

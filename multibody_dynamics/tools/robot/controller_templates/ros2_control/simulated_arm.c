@@ -18,9 +18,9 @@ static void slope(robot_arm *arm, const double x[SIZE], const double tau[MOTORS]
 {
     const double *qd = x + JOINTS, *theta = qd + JOINTS, *thetad = theta + MOTORS;
     double *qdd = dx + JOINTS, *thetadd = dx + 2 * JOINTS + MOTORS;
-    double torque[JOINTS], rate[JOINTS], felt[JOINTS];
+    double torque[JOINTS], rate[JOINTS], K[JOINTS];
     double load[MOTORS] = {0.0}, deflection[MOTORS];
-    robot_spring_torques(x, qd, theta, thetad, arm->second, torque, rate, felt, load, deflection);
+    robot_spring_torques(x, qd, theta, thetad, arm->second, torque, rate, K, load, deflection);
     for (int i = 0; i < JOINTS; ++i) {
         const int j = FIRST_MOTOR[i];
         if (IS_RIGID[i]) {

@@ -4,8 +4,6 @@
 """Every law of the registry, with its row of the table: its design, an arm at rest and in motion,
 and its judgement."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import fields, replace
 

@@ -3,8 +3,6 @@
 
 """The impedance of "torque_control": links that gravity would tip over."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -3,8 +3,6 @@
 
 """The design of the flatness controller's laws, and the report on how well it can stop."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
@@ -19,7 +17,7 @@ from ...dynamics.control import (
     load_collision_thresholds,
     middle_of_range,
 )
-from ...dynamics.core import InputError, kept_result
+from ...dynamics.core import InputError, cached_result
 from ...dynamics.elastic import Actuators
 from ...dynamics.model import MultibodyModel
 from ..base.parameters import ParameterError
@@ -54,10 +52,10 @@ def _thresholds(
         return None
     try:
         file = find_file(p.collision_thresholds)
-        found = load_collision_thresholds(file, model.joint_names, model.joint_types)
+        thresholds = load_collision_thresholds(file, model.joint_names, model.joint_types)
     except (InputError, ParameterError) as error:
         raise ParameterError(f"collision_thresholds: {error}") from None
-    learned = found.settings
+    learned = thresholds.settings
     for name, value in (
         ("state_source", (learned.source, p.state_source)),
         ("filter_bandwidth", (learned.filter_bandwidth, p.filter_bandwidth)),
@@ -68,7 +66,7 @@ def _thresholds(
                 f"collision_thresholds: {file}: learned with {name} {value[0]}, but the node has"
                 f" {value[1]}: learn them with the settings of the node"
             )
-    return found
+    return thresholds
 
 
 def stop_report(
@@ -83,7 +81,7 @@ def stop_report(
         "expected_delay": EXPECTED_DELAY,
     }
     try:
-        forecast = kept_result(
+        forecast = cached_result(
             "stop",
             (model, actuators, position, limits),
             lambda: forecast_stop(model, actuators, position, **limits),

@@ -3,8 +3,6 @@
 
 """Design of the laws, and judgement of their sampled loops: stable, reported, or refused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -20,7 +18,7 @@ from ...dynamics.control import (
     middle_of_range,
     spread_poses,
 )
-from ...dynamics.core import Array, DynamicsError, InputError, kept_result
+from ...dynamics.core import Array, DynamicsError, InputError, cached_result
 from ..base.parameters import ParameterError
 from .flatness_controller_parameters import FlatnessControllerParameters
 
@@ -52,7 +50,7 @@ def prepare_laws(
     oscillation, and bandwidths are lowered until the loop is stable at all poses; see
     :meth:`.DesignedLaws.faster_filter` and :meth:`.DesignedLaws.stabilise`. What was judged in an
     earlier start, of the same robot with the same settings, is not judged again
-    (:func:`.kept_result`). Raises ParameterError if the chosen law is refused, see
+    (:func:`.cached_result`). Raises ParameterError if the chosen law is refused, see
     :func:`is_refused`.
     """
     law = make(p)
@@ -198,7 +196,7 @@ def _judged(
     laws: DesignedLaws, p: Parameters, names: list[str], q: Array, logger: RcutilsLogger
 ) -> dict[str, LoopJudgement | None]:
     """The judgements of these laws, without lowering them."""
-    found = {}
+    judgements = {}
     for name in names:
         conditions = judging_conditions(p, name)
 
@@ -207,12 +205,12 @@ def _judged(
             return laws.judge(name, q, **conditions)
 
         try:
-            found[name] = kept_result("judgement", (laws.basis(name, q), conditions), judge)
+            judgements[name] = cached_result("judgement", (laws.basis(name, q), conditions), judge)
         except DynamicsError as error:
             if name == p.law:
                 raise ParameterError(f"law '{name}': {error}") from None
             logger.warning(f"law '{name}' was not judged: {error}")
-    return found
+    return judgements
 
 
 def _stabilised(
@@ -226,7 +224,7 @@ def _stabilised(
         judgement = laws.stabilise(name, q, **conditions)
         return judgement, laws.lowered.get(name, {})
 
-    judgement, lowered = kept_result("lowered", (laws.basis(name, q), conditions), search)
+    judgement, lowered = cached_result("lowered", (laws.basis(name, q), conditions), search)
     if lowered:
         laws.lowered[name] = lowered
     return judgement
@@ -246,7 +244,7 @@ def _faster_filter(
         return laws.faster_filter(chosen, q, **conditions)
 
     basis = [laws.basis(name, q) for name in chosen]
-    return kept_result("filter", (basis, conditions), search)
+    return cached_result("filter", (basis, conditions), search)
 
 
 def _warn_of_noise(given: float, faster: float, logger: RcutilsLogger) -> None:

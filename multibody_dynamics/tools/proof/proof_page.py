@@ -3,8 +3,6 @@
 
 """The report of the whole road: one HTML page, and its pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -33,7 +31,7 @@ from ..study.studied_laws import REFERENCE, STUDIED_LAWS
 from .held_out import HeldEquation, HeldOut, overall
 from .known_robots import KnownRobots
 from .predicted_control import AS_GOOD, CASES, HIGH, LawErrors, Prediction
-from .road_artefacts import VERDICTS, Artefacts
+from .proof_artefacts import VERDICTS, Artefacts
 
 MILLI = 1e3
 CERTAIN = 1.96  # standard errors
@@ -58,36 +56,36 @@ class ProofReport:
     equations: Sequence[HeldEquation] = ()
 
 
-def write_report(road: ProofReport, folder: Path) -> Path:
+def write_report(proof_report: ProofReport, folder: Path) -> Path:
     """Write report.html; returns its path."""
-    page = Page(f"{road.known.after[0].name}: from the data sheet to a proven model")
+    page = Page(f"{proof_report.known.after[0].name}: from the data sheet to a proven model")
     for add in (_brief, _excitation, _recordings, _parameters, _validation, _control, _provenance):
-        add(page, road)
+        add(page, proof_report)
     return page.write_html(folder / "report.html")
 
 
 # Sections
 
 
-def _brief(page: Page, road: ProofReport) -> None:
+def _brief(page: Page, proof_report: ProofReport) -> None:
     rows = [
         (step.name, "missing", step.command) if step.is_missing else (step.name, step.done, "")
-        for step in road.artefacts.steps
+        for step in proof_report.artefacts.steps
     ]
     rows.append(
         ("prove", "this report", "")
-        if road.prediction
+        if proof_report.prediction
         else ("prove", "missing", "--draws N, with N greater than 0")
     )
     page.table(("step", "result", "how to take it"), rows)
-    page.items(summary(road))
+    page.items(summary(proof_report))
 
 
-def _excitation(page: Page, road: ProofReport) -> None:
+def _excitation(page: Page, proof_report: ProofReport) -> None:
     page.heading("Excitation: predicted accuracy of the parameters")
-    if not road.artefacts.plans:
+    if not proof_report.artefacts.plans:
         page.text("No plan was given: --excitation adds the folder of `excite`.")
-    for folder, plan in road.artefacts.plans.items():
+    for folder, plan in proof_report.artefacts.plans.items():
         runs = ", ".join(f"{name} {run['duration']:.0f} s" for name, run in plan["runs"].items())
         counts = {verdict: 0 for verdict in VERDICTS}
         for each in plan["parameters"].values():
@@ -99,12 +97,12 @@ def _excitation(page: Page, road: ProofReport) -> None:
         lost = [name for name, each in plan["parameters"].items() if each["known"] == "no"]
         if lost:
             page.text(f"Cannot be known from these runs: {', '.join(lost)}.")
-        if drawing := road.artefacts.pictures.get(f"plan {folder}"):
+        if drawing := proof_report.artefacts.pictures.get(f"plan {folder}"):
             page.figure(drawing, "planned motions and predicted errors")
 
 
-def _recordings(page: Page, road: ProofReport) -> None:
-    report = road.artefacts.report
+def _recordings(page: Page, proof_report: ProofReport) -> None:
+    report = proof_report.artefacts.report
     page.heading("Recordings")
     fitted = (
         {
@@ -128,13 +126,13 @@ def _recordings(page: Page, road: ProofReport) -> None:
             "compared": f"{after.coverage:.1%}",
             "problems": "; ".join((*after.problems, *after.notes)) or "none",
         }
-        for path, _, after in road.held
+        for path, _, after in proof_report.held
     )
     page.records(held, "For validation. The filter leaves out the ends of each stretch.")
 
 
-def _parameters(page: Page, road: ProofReport) -> None:
-    report = road.artefacts.report
+def _parameters(page: Page, proof_report: ProofReport) -> None:
+    report = proof_report.artefacts.report
     combinations = report["combinations"].values()
     known = sum(each["value"] is not None for each in combinations)
     page.heading("Identification: every parameter against the data sheet")
@@ -144,15 +142,15 @@ def _parameters(page: Page, road: ProofReport) -> None:
         "links are determined. Intervals contain the true value in 95 % of recordings, if the "
         "model has the right form."
     )
-    if (drawing := draw_changes(road.known.changes)) is not None:
+    if (drawing := draw_changes(proof_report.known.changes)) is not None:
         page.figure(drawing, "changes from the data sheet with 95 % intervals")
-    page.items([*report["notes"], *road.known.results.notes])
+    page.items([*report["notes"], *proof_report.known.results.notes])
     page.table(
         ("", "quantity", "data sheet", "identified", "95 % interval", "change", "remark"),
-        map(_row, road.known.changes),
+        map(_row, proof_report.known.changes),
         digits=5,
     )
-    if drawing := road.artefacts.pictures.get("fit"):
+    if drawing := proof_report.artefacts.pictures.get("fit"):
         page.text("Both sides of the equations over the last recording of identify:")
         page.figure(drawing, "measured and predicted sides of the equations")
 
@@ -168,21 +166,21 @@ def _row(change: Change) -> tuple[Any, ...]:
     return change.name, change.quantity, change.before, value, interval, percent, remark
 
 
-def _validation(page: Page, road: ProofReport) -> None:
+def _validation(page: Page, proof_report: ProofReport) -> None:
     page.heading("Validation on recordings that were not used for the fit")
-    if road.equations:
+    if proof_report.equations:
         page.text(
             "The stiffness of this robot can change, so the motion of its links does not determine "
             "that of its motors. These are the residuals of the equations of identify, on the "
             "recordings that it held out."
         )
         rows = [(each.joint, each.kind, each.before, each.after, each.unit)
-                for each in road.equations]  # fmt: skip
+                for each in proof_report.equations]  # fmt: skip
         page.table(("joint or motor", "equation", "rms before", "after", "unit"), rows, digits=3)
-    elif not road.held:
+    elif not proof_report.held:
         page.text("No recording was given.")
-    fitted = set(road.artefacts.report["fitted"])
-    for each in () if road.equations else road.held:
+    fitted = set(proof_report.artefacts.report["fitted"])
+    for each in () if proof_report.equations else proof_report.held:
         if each.path.stem in fitted:
             page.text(
                 f"{each.path.name} has the name of a recording that was fitted: its residuals do "
@@ -197,9 +195,9 @@ def _validation(page: Page, road: ProofReport) -> None:
         page.figure(draw_torques(each), f"torques of {each.path.name}")
 
 
-def _control(page: Page, road: ProofReport) -> None:
+def _control(page: Page, proof_report: ProofReport) -> None:
     page.heading("Predicted control errors")
-    prediction = road.prediction
+    prediction = proof_report.prediction
     if prediction is None:
         page.text("Not simulated.")
         return
@@ -210,7 +208,7 @@ def _control(page: Page, road: ProofReport) -> None:
         "rms errors of all links over the motion, in mrad (mm)",
     )
     page.figure(draw_prediction(prediction), "predicted errors of all laws")
-    page.text(*limits_of(road))
+    page.text(*limits_of(proof_report))
     if (row := prediction.recommended) is not None:
         page.text(recommendation(prediction))
         page.code(node_parameters(row))
@@ -227,46 +225,49 @@ def _error(value: float) -> str:
     return f"{MILLI * value:.3g}" if value < inf else "lost"
 
 
-def _provenance(page: Page, road: ProofReport) -> None:
+def _provenance(page: Page, proof_report: ProofReport) -> None:
     now = datetime.now().isoformat(" ", "seconds")
     page.heading("Provenance")
     page.text(f"Written by multibody_dynamics {__version__} on {now}.")
     page.table(
         ("file", "last change", "sha256, 16 digits"),
-        ((str(each.path), each.written, each.digest) for each in road.artefacts.sources),
+        ((str(each.path), each.written, each.digest) for each in proof_report.artefacts.sources),
     )
 
 
 # Text
 
 
-def summary(road: ProofReport) -> list[str]:
+def summary(proof_report: ProofReport) -> list[str]:
     """The results in a few lines."""
     lines = []
-    if road.held:
-        before, after = overall(road.held)
-        names = road.held[0].after.joint_names
+    if proof_report.held:
+        before, after = overall(proof_report.held)
+        names = proof_report.held[0].after.joint_names
         worst = int((after / before).argmax())
         lines.append(
-            f"torque residual on {len(road.held)} recording(s) not used for the fit: "
-            f"{_joined(before)} {road.held[0].unit} before, "
+            f"torque residual on {len(proof_report.held)} recording(s) not used for the fit: "
+            f"{_joined(before)} {proof_report.held[0].unit} before, "
             f"{_joined(after)} after; largest remaining share "
             f"{after[worst] / before[worst]:.0%} at {names[worst]}"
         )
-    for each in road.equations:
+    for each in proof_report.equations:
         lines.append(
             f"equation of the {each.kind}, {each.joint}: rms residual {each.before:.3g} "
             f"{each.unit} before, {each.after:.3g} after"
         )
-    if road.prediction is not None:
-        for row in road.prediction.rows:
-            if row.law in (REFERENCE, getattr(road.prediction.recommended, "law", REFERENCE)):
+    if proof_report.prediction is not None:
+        for row in proof_report.prediction.rows:
+            if row.law in (
+                REFERENCE,
+                getattr(proof_report.prediction.recommended, "law", REFERENCE),
+            ):
                 lines.append(
                     f"{STUDIED_LAWS[row.law].title}, {CASES[row.case]}: median "
                     f"{_error(row.median)}, "
                     f"{100 * HIGH:.0f} % {_error(row.high)}, worst {_error(row.worst)} mrad (mm)"
                 )
-        lines.append(recommendation(road.prediction))
+        lines.append(recommendation(proof_report.prediction))
     return lines
 
 
@@ -289,13 +290,13 @@ def conditions(prediction: Prediction) -> str:
     )
 
 
-def limits_of(road: ProofReport) -> list[str]:
+def limits_of(proof_report: ProofReport) -> list[str]:
     """What the prediction leaves out, and which parameters it draws from the prior."""
     found = []
-    report = road.artefacts.report
+    report = proof_report.artefacts.report
     open_ones = [name for group in ("parameters", "combinations")
                  for name, each in report[group].items()
-                 if each["value"] is None and not _of_body(road, name)]  # fmt: skip
+                 if each["value"] is None and not _of_body(proof_report, name)]  # fmt: skip
     if open_ones:
         found.append(
             "Not determined by the recordings, and therefore drawn from the prior: "
@@ -310,9 +311,11 @@ def limits_of(road: ProofReport) -> list[str]:
     return found
 
 
-def _of_body(road: ProofReport, name: str) -> bool:
+def _of_body(proof_report: ProofReport, name: str) -> bool:
     """Whether a parameter is one of a single body, which torques never determine alone."""
-    return name.partition(".")[0] in road.known.after[0].body_names and " " not in name.strip()
+    return (
+        name.partition(".")[0] in proof_report.known.after[0].body_names and " " not in name.strip()
+    )
 
 
 def recommendation(prediction: Prediction) -> str:

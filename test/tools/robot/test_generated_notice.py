@@ -3,8 +3,6 @@
 
 """Generated code begins with the notice of the package, and has it once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,7 @@ from elastic_arms import antagonistic_arm
 from generated_controllers import designed
 from multibody_dynamics.tools.robot.c_package import c_package
 from multibody_dynamics.tools.robot.controller_package import controller_package
-from multibody_dynamics.tools.robot.notice import NOTICE, signed
+from multibody_dynamics.tools.robot.generated_notice import NOTICE, with_notice
 
 CODE = (".c", ".h", ".cpp", ".hpp", ".py", ".cmake", ".txt")
 
@@ -35,4 +33,4 @@ def test_every_generated_file_of_code_begins_with_one_notice(files):
 
 def test_data_is_left_alone():
     files = {"parameters.yaml": "a: 1\n", "plugin.xml": "<library/>\n"}
-    assert signed(files) == files
+    assert with_notice(files) == files

@@ -3,8 +3,6 @@
 
 """What the steps of the road left behind, for the report: plan, identification, provenance."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import dataclass, field

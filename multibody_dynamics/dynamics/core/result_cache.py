@@ -9,8 +9,6 @@ the arguments, has a checksum, and appears complete or not at all, so that neith
 nor a full disk, nor two processes at once do harm: a result that cannot be read is computed again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import pickle
 from collections.abc import Callable, Mapping
@@ -29,7 +27,7 @@ LIBRARY = __name__.partition(".")[0]
 Result = TypeVar("Result")
 
 
-def kept_result(name: str, arguments: Any, compute: Callable[[], Result]) -> Result:
+def cached_result(name: str, arguments: Any, compute: Callable[[], Result]) -> Result:
     """`compute()`, or what it returned for equal arguments before, in this process or another one.
 
     Parameters
@@ -57,10 +55,10 @@ def kept_result(name: str, arguments: Any, compute: Callable[[], Result]) -> Res
 
 def digest(value: Any) -> str:
     """A hash of the content of a value; equal in all processes. Raises TypeError for values other
-    than those of :func:`kept_result`."""
-    found = hashlib.sha256()
-    _feed(found.update, value)
-    return found.hexdigest()[:32]
+    than those of :func:`cached_result`."""
+    digester = hashlib.sha256()
+    _feed(digester.update, value)
+    return digester.hexdigest()[:32]
 
 
 def _feed(update: Callable[[bytes], None], value: Any) -> None:

@@ -3,8 +3,6 @@
 
 """Optimal motions: better than random ones, within all limits, repeatable, also in parallel."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

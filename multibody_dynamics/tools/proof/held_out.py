@@ -3,8 +3,6 @@
 
 """Recordings that were not used for the identification, against the data sheet and the result."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

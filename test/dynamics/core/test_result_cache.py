@@ -3,8 +3,6 @@
 
 """Results of slow computations, kept for the next process."""
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess
@@ -17,20 +15,20 @@ import pytest
 
 from elastic_arms import shipped
 from multibody_dynamics.dynamics.control import ControllerSettings, FlatnessSettings
-from multibody_dynamics.dynamics.core import compilation, kept_result
-from multibody_dynamics.dynamics.core.kept_results import MOST, digest
+from multibody_dynamics.dynamics.core import cached_result, compilation
+from multibody_dynamics.dynamics.core.result_cache import MOST, digest
 
 PROGRAM = """
 import sys
 import numpy as np
-from multibody_dynamics.dynamics.core import kept_result
+from multibody_dynamics.dynamics.core import cached_result
 
 def compute():
     print("computed")
     return {"rows": np.arange(1000.0)}
 
 for k in range(int(sys.argv[1])):
-    assert (kept_result("test", ("robot", k % 7), compute)["rows"] == np.arange(1000.0)).all()
+    assert (cached_result("test", ("robot", k % 7), compute)["rows"] == np.arange(1000.0)).all()
 """
 
 
@@ -58,7 +56,7 @@ def counted(arguments):
     """How often the result for these arguments is computed, asked for twice."""
     calls = []
     for _ in range(2):
-        assert kept_result("test", arguments, lambda: calls.append(1) or 7.0) == 7.0
+        assert cached_result("test", arguments, lambda: calls.append(1) or 7.0) == 7.0
     return len(calls)
 
 
@@ -130,13 +128,13 @@ def test_exceptions_are_not_kept(folder):
         raise ValueError("not now")
 
     with pytest.raises(ValueError, match="not now"):
-        kept_result("test", 1, fails)
+        cached_result("test", 1, fails)
     assert counted(1) == 1
 
 
 def test_old_results_make_room_for_new_ones(folder):
     for k in range(MOST + 20):
-        kept_result("test", k, lambda k=k: k)
+        cached_result("test", k, lambda k=k: k)
         os.utime(next(folder.glob(f"test-{digest(k)}.result")), (k, k))
     kept = {file.name for file in folder.iterdir()}
     assert len(kept) == MOST

@@ -4,8 +4,6 @@
 """The state on which a law acts: as measured or, where delays are known, predicted to the time at
 which the torque of this cycle takes effect."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np
@@ -23,7 +21,7 @@ from .measured_arm import MeasuredArm
 LONG_AGO = 1.0  # s, for which the initial torque is assumed to have acted already
 
 
-class ActingState(IndependentCopies):
+class FeedbackState(IndependentCopies):
     """q, q', theta, theta' of an arm whose torques may be on their way.
 
     measured : the arm as measured, updated by the caller.

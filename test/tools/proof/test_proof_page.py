@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 import yaml
 
-from multibody_dynamics.tools.road.held_out import compare_held_out
-from multibody_dynamics.tools.road.known_robots import load_known
-from multibody_dynamics.tools.road.predicted_control import CASES, LawErrors, Prediction, Proof
-from multibody_dynamics.tools.road.road_page import (
+from identified_arms import JOINTS, planar_arm
+from multibody_dynamics.tools.proof.held_out import compare_held_out
+from multibody_dynamics.tools.proof.known_robots import load_known
+from multibody_dynamics.tools.proof.predicted_control import CASES, LawErrors, Prediction, Proof
+from multibody_dynamics.tools.proof.proof_page import (
     conditions,
     draw_changes,
     draw_prediction,
@@ -25,7 +26,6 @@ from multibody_dynamics.tools.road.road_page import (
 from multibody_dynamics.tools.robot.changes_table import Change
 from multibody_dynamics.tools.robot.identified_results import Figure
 from multibody_dynamics.tools.study.studied_laws import REFERENCE
-from road_arm import JOINTS, road
 
 
 def row(law, error=1e-3, number=60.0):
@@ -33,7 +33,7 @@ def row(law, error=1e-3, number=60.0):
 
 
 def predicted(*rows):
-    return Prediction(Proof(road().files, draws=3), rows, {}, 1.4)
+    return Prediction(Proof(planar_arm().files, draws=3), rows, {}, 1.4)
 
 
 def test_conditions_state_what_was_simulated():
@@ -43,7 +43,7 @@ def test_conditions_state_what_was_simulated():
 
 
 def test_what_is_left_out_is_stated():
-    known = load_known(road().files)
+    known = load_known(planar_arm().files)
     report = {
         "parameters": {"elbow.coulomb_velocity": {"value": None}, "forearm.mass": {"value": None}},
         "combinations": {"forearm.m +0.5 x.m": {"value": None}, "forearm.mx": {"value": 1.0}},
@@ -95,8 +95,8 @@ def test_changes_are_drawn_with_their_intervals():
 
 
 def test_torques_are_drawn_for_every_joint():
-    known = load_known(road().files)
-    (held,) = compare_held_out([road().held_out], road().files, known)
+    known = load_known(planar_arm().files)
+    (held,) = compare_held_out([planar_arm().held_out], planar_arm().files, known)
     axes = [axis for axis in draw_torques(held).axes if axis.get_visible()]
     assert [axis.get_title() for axis in axes] == list(JOINTS)
     for axis in axes:

@@ -3,8 +3,6 @@
 
 """The robot of a data sheet, and the same robot with its identified parameters."""
 
-from __future__ import annotations
-
 import tempfile
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,7 +18,7 @@ from ...validation.settings import Robot, load_robot
 from ..robot.changes_table import Change
 from ..robot.identified_results import Results, read_results
 from ..robot.write_back import write_back
-from .drawn_robots import RobotDistribution
+from .sampled_robots import RobotDistribution
 
 
 class RobotFiles(NamedTuple):

@@ -6,15 +6,15 @@
 import numpy as np
 import pytest
 
+from identified_arms import HEAVIER, JOINTS, SPRINGS, STIFFER, URDF, planar_arm, sheet
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.tools.road.known_robots import RobotFiles, load_known
-from road_arm import HEAVIER, JOINTS, SPRINGS, STIFFER, URDF, road, sheet
+from multibody_dynamics.tools.proof.known_robots import RobotFiles, load_known
 
 
 def test_both_robots_are_those_of_the_files():
-    known = load_known(road().files)
+    known = load_known(planar_arm().files)
     _, drawn = sheet()
-    written = road().files.identified.parent / "new"
+    written = planar_arm().files.identified.parent / "new"
     model = dyn.load_urdf(written / URDF.name)
     again = dyn.load_actuators(written / SPRINGS.name, model.joint_names)
     for j in range(len(JOINTS)):
@@ -33,4 +33,4 @@ def test_missing_files_are_refused_by_name(tmp_path):
     with pytest.raises(dyn.InputError, match=r"covariance.npz: cannot be read"):
         load_known(RobotFiles(URDF, SPRINGS, tmp_path))
     with pytest.raises(dyn.DynamicsError, match=r"none\.urdf"):
-        load_known(RobotFiles(tmp_path / "none.urdf", SPRINGS, road().files.identified))
+        load_known(RobotFiles(tmp_path / "none.urdf", SPRINGS, planar_arm().files.identified))

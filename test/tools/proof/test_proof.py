@@ -14,20 +14,20 @@ import numpy as np
 import pytest
 import yaml
 
+from identified_arms import identified_tendon_arm, motion_file, planar_arm
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.tools.road.predicted_control import Proof
-from multibody_dynamics.tools.road.proof import prove
+from multibody_dynamics.tools.proof.predicted_control import Proof
+from multibody_dynamics.tools.proof.proof import prove
 from multibody_dynamics.tools.study.studied_laws import REFERENCE
-from road_arm import motion_file, road, road_of_tendons
 
 
 @cache
 def proven():
     folder = Path(mkdtemp())
-    files = road().files
+    files = planar_arm().files
     proof = Proof(files, laws=(REFERENCE,), draws=1, motion=motion_file(), rate=500.0)
     written = files.identified.parent / "new"
-    return prove(files, proof, recordings=(road().held_out,), written=written, folder=folder)
+    return prove(files, proof, recordings=(planar_arm().held_out,), written=written, folder=folder)
 
 
 def test_the_report_shows_the_whole_road():
@@ -68,17 +68,21 @@ def test_the_numbers_are_those_of_the_report():
 
 
 def test_the_road_of_an_arm_whose_stiffness_changes(tmp_path):
-    road = road_of_tendons()
-    new = road.files.identified.parent / "new"
-    written = dyn.load_actuators(new / "antagonistic.yaml", road.model.joint_names).actuators[1]
-    real = road.actuators.actuators[1]
+    planar_arm = identified_tendon_arm()
+    new = planar_arm.files.identified.parent / "new"
+    written = dyn.load_actuators(new / "antagonistic.yaml", planar_arm.model.joint_names).actuators[
+        1
+    ]
+    real = planar_arm.actuators.actuators[1]
     for phi in (0.3, 0.5, 0.7):  # rad, extensions during the motion
         for found, true in zip(written.springs, real.springs, strict=True):
             assert found.torque(phi) == pytest.approx(float(true.torque(phi)), rel=0.02)
     for found, true in zip(written.motors, real.motors, strict=True):
         assert found.inertia == pytest.approx(true.inertia, rel=0.02)
-    proof = Proof(road.files, laws=(REFERENCE,), draws=1, motion=motion_file(), rate=500.0)
-    found = prove(road.files, proof, recordings=(road.held_out,), written=new, folder=tmp_path)
+    proof = Proof(planar_arm.files, laws=(REFERENCE,), draws=1, motion=motion_file(), rate=500.0)
+    found = prove(
+        planar_arm.files, proof, recordings=(planar_arm.held_out,), written=new, folder=tmp_path
+    )
     assert found.is_better
     content = json.loads((tmp_path / "proof.json").read_text())
     errors = {each["case"]: each["worst"] for each in content["control"]}
@@ -90,11 +94,11 @@ def test_the_road_of_an_arm_whose_stiffness_changes(tmp_path):
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "elbow_agonist" in text
     with pytest.raises(dyn.InputError, match=r"fitted\.npz: the stiffness of elbow can change"):
-        prove(road.files, None, recordings=(road.fitted,), folder=tmp_path)
+        prove(planar_arm.files, None, recordings=(planar_arm.fitted,), folder=tmp_path)
 
 
 def test_without_recordings_and_simulation_the_steps_are_named_as_missing(tmp_path):
-    found = prove(road().files, None, folder=tmp_path)
+    found = prove(planar_arm().files, None, folder=tmp_path)
     text = found.page.read_text(encoding="utf-8")
     assert text.count('<td class="no">missing</td>') == 4
     assert json.loads((tmp_path / "proof.json").read_text()) == {"validation": {}}
@@ -103,12 +107,12 @@ def test_without_recordings_and_simulation_the_steps_are_named_as_missing(tmp_pa
 
 def test_ctrl_c_keeps_the_validation(tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "multibody_dynamics.tools.road.predicted_control.simulate",
+        "multibody_dynamics.tools.proof.predicted_control.simulate",
         lambda *given, **options: signal.raise_signal(signal.SIGINT),
     )
-    proof = Proof(road().files, laws=(REFERENCE,), draws=1, motion=motion_file(), rate=500.0)
+    proof = Proof(planar_arm().files, laws=(REFERENCE,), draws=1, motion=motion_file(), rate=500.0)
     with pytest.raises(KeyboardInterrupt, match=r"proof\.json has what was done"):
-        prove(road().files, proof, recordings=(road().held_out,), folder=tmp_path)
+        prove(planar_arm().files, proof, recordings=(planar_arm().held_out,), folder=tmp_path)
     content = json.loads((tmp_path / "proof.json").read_text())
     whole = json.loads((proven().page.parent / "proof.json").read_text())
     assert content["validation"] == whole["validation"]
@@ -119,8 +123,8 @@ def test_ctrl_c_keeps_the_validation(tmp_path, monkeypatch):
 def test_the_command(tmp_path, capsys):
     from multibody_dynamics.tools import cli
 
-    files = road().files
-    given = ["prove", str(road().held_out), "--urdf", str(files.urdf), "--elastic-joints",
+    files = planar_arm().files
+    given = ["prove", str(planar_arm().held_out), "--urdf", str(files.urdf), "--elastic-joints",
              str(files.elastic_joints), "--identified", str(files.identified), "--draws", "0",
              "-o", str(tmp_path / "proof")]  # fmt: skip
     assert cli.main(given) == 0

@@ -3,25 +3,23 @@
 
 """The state on which a law acts, where samples are old and torques on their way."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from elastic_arms import at_start, linear_arm
 from multibody_dynamics.dynamics.control import FlatnessSettings, MeasuredArm
-from multibody_dynamics.dynamics.control.arm.acting_state import ActingState
+from multibody_dynamics.dynamics.control.arm.feedback_state import FeedbackState
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
 
 PERIOD = 1e-3  # s
 SENSOR, COMMAND = 2e-3, 3e-3  # s
 
 
-def acting(arm, **settings) -> tuple[MeasuredArm, ActingState]:
+def acting(arm, **settings) -> tuple[MeasuredArm, FeedbackState]:
     chosen = FlatnessSettings(**settings)
     measured = MeasuredArm(arm.model, arm.actuators, chosen)
     measured.estimator.design(arm.rest)
-    return measured, ActingState(arm.model, arm.actuators, chosen, measured)
+    return measured, FeedbackState(arm.model, arm.actuators, chosen, measured)
 
 
 def delayed(**more) -> dict:

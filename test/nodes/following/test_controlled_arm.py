@@ -3,8 +3,6 @@
 
 """Laws of the flatness controller, made from its parameters."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -13,8 +11,8 @@ from multibody_dynamics.dynamics import control
 from multibody_dynamics.dynamics.control.arm.desired_motion import DesiredMotion
 from multibody_dynamics.dynamics.control.arm.stiffness_reference import StiffnessReference
 from multibody_dynamics.nodes.base.parameters import ParameterError
+from multibody_dynamics.nodes.following.controlled_arm import make_arm, stop_report
 from multibody_dynamics.nodes.following.controlled_robot import ControlledRobot
-from multibody_dynamics.nodes.following.controller_design import make_arm, stop_report
 from multibody_dynamics.nodes.following.flatness_controller_parameters import (
     FlatnessControllerParameters,
 )

@@ -3,8 +3,6 @@
 
 """The notice of copyright and licence at the beginning of generated code."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,15 +14,15 @@ NOTICE = (
 )
 
 
-def signed(files: Mapping[str, str]) -> dict[str, str]:
+def with_notice(files: Mapping[str, str]) -> dict[str, str]:
     """Files by path, with one notice as the first lines of each file of code.
 
     Templates have a notice of their own, which the generated head may precede; it is removed.
     """
-    return {path: _signed(path, text) for path, text in files.items()}
+    return {path: _with_notice(path, text) for path, text in files.items()}
 
 
-def _signed(path: str, text: str) -> str:
+def _with_notice(path: str, text: str) -> str:
     kind = Path(path).suffix
     if kind in (".c", ".h"):
         head = c_source.comment(NOTICE)

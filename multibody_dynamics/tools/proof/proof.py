@@ -3,8 +3,6 @@
 
 """The proof of an identified model: all of its steps, the report, and the numbers as JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -16,8 +14,8 @@ from ...reporting.page import write_json
 from .held_out import HeldEquation, HeldOut, compare_held_out, held_equations, overall
 from .known_robots import RobotFiles, load_known
 from .predicted_control import Prediction, Proof, predict
-from .road_artefacts import collect
-from .road_page import ProofReport, summary, write_report
+from .proof_artefacts import collect
+from .proof_page import ProofReport, summary, write_report
 
 FILE = "proof.json"
 
@@ -66,15 +64,15 @@ def prove(
     write_json(figures(held, prediction, equations), folder / FILE)
     if prediction is not None and not prediction.is_complete:
         raise KeyboardInterrupt(f"{folder / FILE} has what was done")
-    road = ProofReport(known, artefacts, held, prediction, equations)
-    page = write_report(road, folder)
+    proof_report = ProofReport(known, artefacts, held, prediction, equations)
+    page = write_report(proof_report, folder)
     is_better = True
     if held:
         before, after = overall(held)
         is_better = bool(np.log(after / before).mean() < 0.0)
     elif equations:
         is_better = bool(np.mean([np.log(each.after / each.before) for each in equations]) < 0.0)
-    return Proven(tuple(summary(road)), page, is_better)
+    return Proven(tuple(summary(proof_report)), page, is_better)
 
 
 def figures(

@@ -13,8 +13,6 @@ the motion is checked at every millisecond and, if it exceeds a limit, is scaled
 centre: no motion is returned that violates a limit at these times.
 """
 
-from __future__ import annotations
-
 import signal
 import time
 from collections.abc import Callable, Sequence
@@ -83,7 +81,7 @@ class _StoppedError(Exception):
     """The time is up, or Ctrl-C was pressed."""
 
 
-class _AstrayError(Exception):
+class _DivergedError(Exception):
     """The search has diverged to far outside the limits."""
 
 
@@ -124,9 +122,9 @@ def optimal_excitation(
         Job(criterion, limits, single, seed + k, iterations, deadline, optional=k >= processes)
         for k in range(starts)
     ]
-    found = _all(jobs, min(processes, starts), iterations, progress)
-    is_complete = len(found) == starts and not any(start.interrupted for start in found)
-    for best in sorted(found, key=lambda start: start.criterion):
+    optima = _all(jobs, min(processes, starts), iterations, progress)
+    is_complete = len(optima) == starts and not any(start.interrupted for start in optima)
+    for best in sorted(optima, key=lambda start: start.criterion):
         if not np.isfinite(best.criterion):
             break
         fitting = within_limits(limits, form, best.coefficients, CHECK)
@@ -137,7 +135,7 @@ def optimal_excitation(
         constraints = MotionConstraints(single, limits)
         rows = constraints.motion(coefficients)[:3].swapaxes(0, 1)
         value, _ = criterion(rows, single.duration)
-        return Excitation(motion, form, coefficients, value, uses, tuple(found), is_complete)
+        return Excitation(motion, form, coefficients, value, uses, tuple(optima), is_complete)
     if not is_complete:
         raise KeyboardInterrupt
     raise DynamicsError(
@@ -285,7 +283,7 @@ def optimised(job: Job, count: Callable[[], object] = lambda: None) -> Start:
         if time.time() > job.deadline:
             raise _StoppedError
         if merit > astray:
-            raise _AstrayError
+            raise _DivergedError
 
     try:
         for sharpness in SHARPNESS:
@@ -293,7 +291,7 @@ def optimised(job: Job, count: Callable[[], object] = lambda: None) -> Start:
             least = start = problem.merit(best)
             astray = start + ASTRAY if np.isinf(reach) else np.inf
             bounds = None if np.isinf(reach) else np.stack([best - reach, best + reach], axis=1)
-            with suppress(_AstrayError):
+            with suppress(_DivergedError):
                 minimize(
                     problem.cost,
                     best,
@@ -351,7 +349,7 @@ def _all(
 ) -> list[Start]:
     """All starts, in order; those that Ctrl-C ended are marked, and may be fewer."""
     total = len(jobs) * iterations
-    found: list[Start] = []
+    optima: list[Start] = []
     progress(0, total)
     if processes == 1:
         count = 0
@@ -363,14 +361,14 @@ def _all(
 
         for k, job in enumerate(jobs):
             try:
-                found.append(optimised(job, one_more))
+                optima.append(optimised(job, one_more))
             except KeyboardInterrupt:
                 break
             count = (k + 1) * iterations
-            if found[-1].interrupted:
+            if optima[-1].interrupted:
                 break
         progress(total, total)
-        return found
+        return optima
     counter = get_context("spawn").Value("l", 0)
     with worker_processes(processes, _share, counter) as executor:
         assert executor is not None

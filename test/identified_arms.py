@@ -17,7 +17,7 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.motion import exciting_motion
 from multibody_dynamics.dynamics.plant import ElasticRobot
 from multibody_dynamics.tools import cli
-from multibody_dynamics.tools.road.known_robots import RobotFiles
+from multibody_dynamics.tools.proof.known_robots import RobotFiles
 from multibody_dynamics.tools.robot.identified_results import Figure, Results
 from multibody_dynamics.tools.robot.write_back import write_back
 from multibody_dynamics.tools.study.conditions import CONDITIONS
@@ -32,7 +32,7 @@ NOISE = 0.02  # N m
 EXACT = CONDITIONS["exact"]
 
 
-class RoadOfArm(NamedTuple):
+class IdentifiedArm(NamedTuple):
     """model, actuators : the hidden robot. The recording held_out was not used."""
 
     model: dyn.MultibodyModel
@@ -71,7 +71,7 @@ def recording(model, actuators, frequency: float, seed: int):
 
 
 @cache
-def road() -> RoadOfArm:
+def planar_arm() -> IdentifiedArm:
     """The whole road, driven once."""
     folder = Path(mkdtemp())
     model, actuators = hidden(folder / "hidden")
@@ -85,7 +85,7 @@ def road() -> RoadOfArm:
         identified = str(folder / "identified")
         assert cli.main(["identify", *map(str, paths), *robot, "-o", identified]) == 0
         assert cli.main(["write-back", identified, *robot, "-o", str(folder / "new")]) == 0
-    return RoadOfArm(model, actuators, *paths, RobotFiles(URDF, SPRINGS, folder / "identified"))
+    return IdentifiedArm(model, actuators, *paths, RobotFiles(URDF, SPRINGS, folder / "identified"))
 
 
 ELBOW = CONFIG / "robots" / "antagonistic_elbow.urdf"
@@ -101,7 +101,7 @@ def changing_stiffness(t):
 
 
 @cache
-def road_of_tendons() -> RoadOfArm:
+def identified_tendon_arm() -> IdentifiedArm:
     """The same for an arm with an antagonistic elbow, whose stiffness changes during the motion."""
     folder = Path(mkdtemp())
     model = dyn.load_urdf(ELBOW)
@@ -130,13 +130,15 @@ def road_of_tendons() -> RoadOfArm:
         identified = str(folder / "identified")
         assert cli.main(["identify", *map(str, paths), *robot, "-o", identified]) == 0
         assert cli.main(["write-back", identified, *robot, "-o", str(folder / "new")]) == 0
-    return RoadOfArm(model, real, *paths, RobotFiles(ELBOW, TENDONS, folder / "identified"))
+    return IdentifiedArm(model, real, *paths, RobotFiles(ELBOW, TENDONS, folder / "identified"))
 
 
-def truth(road: RoadOfArm) -> dict[str, float]:
+def truth(planar_arm: IdentifiedArm) -> dict[str, float]:
     """The true values of motors and springs by the names of the covariance."""
     found = {}
-    for joint, actuator in zip(road.actuators.joint_names, road.actuators.actuators, strict=True):
+    for joint, actuator in zip(
+        planar_arm.actuators.joint_names, planar_arm.actuators.actuators, strict=True
+    ):
         found[f"{joint}.stiffness"] = actuator.spring.K
         for name in ("inertia", "viscous", "coulomb"):
             found[f"motor {joint}.{name}"] = getattr(actuator.motor, name)

@@ -14,8 +14,6 @@ The number of each law (in most cases its bandwidth) is the one at which its tor
 those of the reference law, on the identified robot.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf
@@ -38,8 +36,8 @@ from ..study.model_errors import with_model_errors
 from ..study.single_run import Outcome, simulate
 from ..study.studied_laws import REFERENCE, STUDIED_LAWS, chosen_laws
 from ..study.studied_robots import RobotSource, StudiedArm, motion_of, studied_arm
-from .drawn_robots import PossibleRobot
 from .known_robots import RobotFiles, load_known
+from .sampled_robots import PossibleRobot
 
 CASES = {
     "stated": "data sheet, robots within its stated errors",
@@ -155,9 +153,9 @@ def predict(proof: Proof, workers: int = 1) -> Prediction:
             jobs = [(proof, law, wanted) for law in laws]
             in_order(executor, _number, jobs, ProgressBar("laws"), numbers)
             runs += [
-                (proof, case, law, found.number, draw)
+                (proof, case, law, outcomes_of_law.number, draw)
                 for case in CASES
-                for law, found in zip(laws, numbers, strict=True)
+                for law, outcomes_of_law in zip(laws, numbers, strict=True)
                 for draw in range(proof.draws)
             ]
             in_order(executor, _run, runs, ProgressBar("runs"), outcomes)
@@ -165,10 +163,10 @@ def predict(proof: Proof, workers: int = 1) -> Prediction:
         pass  # what is missing shows it
     rows = []
     for k in range(0, len(outcomes) - proof.draws + 1, proof.draws):
-        found = outcomes[k : k + proof.draws]
-        errors = np.array([inf if each.lost else each.rms for each in found])
+        outcomes_of_law = outcomes[k : k + proof.draws]
+        errors = np.array([inf if each.lost else each.rms for each in outcomes_of_law])
         _, case, law, number, _ = runs[k]
-        lost = tuple(each.lost for each in found if each.lost)
+        lost = tuple(each.lost for each in outcomes_of_law if each.lost)
         rows.append(LawErrors(case, law, number, errors, lost))
     return Prediction(
         proof,

@@ -9,11 +9,12 @@ from functools import cache
 import numpy as np
 import pytest
 
+from identified_arms import motion_file, planar_arm
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.plant import ElasticRobot
-from multibody_dynamics.tools.road import predicted_control
-from multibody_dynamics.tools.road.known_robots import load_known
-from multibody_dynamics.tools.road.predicted_control import (
+from multibody_dynamics.tools.proof import predicted_control
+from multibody_dynamics.tools.proof.known_robots import load_known
+from multibody_dynamics.tools.proof.predicted_control import (
     CASES,
     LawErrors,
     Prediction,
@@ -24,13 +25,12 @@ from multibody_dynamics.tools.road.predicted_control import (
 )
 from multibody_dynamics.tools.study.single_run import simulate
 from multibody_dynamics.tools.study.studied_laws import REFERENCE, STUDIED_LAWS
-from road_arm import motion_file, road
 
 
 @cache
 def proof(**changes):
     given = {"laws": ("pd-full",), "draws": 2, "motion": motion_file(), "rate": 500.0}
-    return Proof(road().files, **given | changes)
+    return Proof(planar_arm().files, **given | changes)
 
 
 @cache
@@ -75,20 +75,22 @@ def test_the_identified_model_is_better_than_the_data_sheet():
 
 
 def test_the_error_on_the_hidden_robot_is_as_predicted():
-    hidden = replace(identified_arm(proof()), model=road().model, actuators=road().actuators)
+    hidden = replace(
+        identified_arm(proof()), model=planar_arm().model, actuators=planar_arm().actuators
+    )
     plant = ElasticRobot(hidden.model, hidden.actuators)
     for case, assumed in (("identified", "after"), ("sheet", "before")):
         row = prediction().row(case, "pd-full")
         outcome = simulate(
             hidden, STUDIED_LAWS["pd-full"].at(row.number), proof().condition, plant=plant,
-            assumed=getattr(load_known(road().files), assumed),
+            assumed=getattr(load_known(planar_arm().files), assumed),
         )  # fmt: skip
         assert not outcome.lost
         assert 0.5 * row.errors.min() < outcome.rms < 2.0 * row.errors.max()
 
 
 def test_robots_within_the_stated_errors_of_the_data_sheet():
-    _, before = load_known(road().files).before
+    _, before = load_known(planar_arm().files).before
     for robot in true_robots(proof(stated=0.3), "stated"):
         for a, b in zip(robot.actuators.actuators, before.actuators, strict=True):
             assert abs(a.spring.K / b.spring.K - 1.0) == pytest.approx(0.3)

@@ -13,8 +13,6 @@ where sigma are the standard errors of beta, and w is small. The choice is witho
 bodies with the same base parameters move alike.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import NamedTuple
@@ -140,32 +138,32 @@ def _actuator(
 def _friction(actuator: Actuator, own: Mapping[str, float]) -> Friction:
     """The friction of the link with its drawn terms: viscous, and those that the identified robot
     has."""
-    known, found = actuator.link_friction, {}
+    known, changes = actuator.link_friction, {}
     for name, key in LINK_FRICTION.items():
         least = 0.0 if name != "offset" else -np.inf
         if key in own and (name == "viscous" or getattr(known, name)):
-            found[name] = max(own[key], least)
+            changes[name] = max(own[key], least)
     for name in ("coulomb_velocity", "stribeck_velocity"):
-        if found.get(name) == 0.0:
-            del found[name]
-    return replace(known, **found)
+        if changes.get(name) == 0.0:
+            del changes[name]
+    return replace(known, **changes)
 
 
 def _motor(motor: Motor, joint: str, values: Mapping[str, float], is_rigid: bool) -> Motor:
     """The motor with drawn parameters. Without actuator data, the friction of a rigid joint is that
     of its link."""
-    found = {}
+    changes = {}
     for name in ("inertia", "viscous", "coulomb", "coulomb_velocity"):
         own = f"motor {joint}.{name}"
         key = f"{joint}.{name}" if is_rigid and name != "inertia" and own not in values else own
         if key in values:
-            found[name] = max(values[key], 0.0)
+            changes[name] = max(values[key], 0.0)
     least = LEAST_INERTIA * motor.inertia
-    if "inertia" in found:
-        found["inertia"] = max(found["inertia"], least)
-    if found.get("coulomb_velocity") == 0.0:
-        found["coulomb_velocity"] = motor.coulomb_velocity
-    return replace(motor, **found)
+    if "inertia" in changes:
+        changes["inertia"] = max(changes["inertia"], least)
+    if changes.get("coulomb_velocity") == 0.0:
+        changes["coulomb_velocity"] = motor.coulomb_velocity
+    return replace(motor, **changes)
 
 
 def _spring(

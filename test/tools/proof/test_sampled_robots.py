@@ -9,12 +9,12 @@ from functools import cache
 import numpy as np
 import pytest
 
+from identified_arms import JOINTS, planar_arm, truth
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.tools.road import predicted_control
-from multibody_dynamics.tools.road.drawn_robots import RobotDistribution
-from multibody_dynamics.tools.road.known_robots import driven, load_known
+from multibody_dynamics.tools.proof import predicted_control
+from multibody_dynamics.tools.proof.known_robots import driven, load_known
+from multibody_dynamics.tools.proof.sampled_robots import RobotDistribution
 from multibody_dynamics.validation.settings import Robot
-from road_arm import JOINTS, road, truth
 from robots import CONFIG
 
 idn, elastic = dyn.identification, dyn.elastic
@@ -22,7 +22,7 @@ idn, elastic = dyn.identification, dyn.elastic
 
 @cache
 def distribution():
-    return load_known(road().files).distribution
+    return load_known(planar_arm().files).distribution
 
 
 def base_values(model):
@@ -74,7 +74,7 @@ def test_the_truth_is_among_what_may_be():
     known = distribution().known
     errors = dict(zip(known.names, known.errors, strict=True))
     values = dict(zip(known.names, known.values, strict=True))
-    for name, true in truth(road()).items():
+    for name, true in truth(planar_arm()).items():
         assert abs(values[name] - true) < 4.0 * errors[name], name
 
 
@@ -127,7 +127,7 @@ def test_friction_of_links_is_drawn_once_with_the_terms_of_the_identified_robot(
     shoulder, elbow = (each.link_friction for each in drawn.actuators.actuators)
     assert shoulder == elastic.Friction(0.4, 0.0, 0.06, offset=-0.3)
     assert (elbow.viscous, elbow.coulomb, elbow.offset) == (0.4, 0.0, 0.0)
-    files = predicted_control.Proof(road().files)
+    files = predicted_control.Proof(planar_arm().files)
     plant = predicted_control._plant(files, drawn)
     qd = np.array([0.5, -0.4])
     plant.reset(np.zeros(2))

@@ -3,8 +3,6 @@
 
 """Which laws are accepted: at configuration, and at the first measured position."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -15,7 +13,7 @@ from multibody_dynamics.nodes.base.parameters import ParameterError
 from multibody_dynamics.nodes.following.flatness_controller_parameters import (
     FlatnessControllerParameters,
 )
-from multibody_dynamics.nodes.following.law_design import check_at, is_refused, prepare_laws
+from multibody_dynamics.nodes.following.law_judgement import check_at, is_refused, prepare_laws
 
 
 def judgement(at_design: float, elsewhere: float) -> LoopJudgement:

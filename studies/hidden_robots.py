@@ -11,14 +11,12 @@ torque sensor is used. In the recordings, the robot is driven by the feedforward
 and the position loops of its drives. Afterwards, the laws follow the fast motion of the study on
 the hidden robot, with the data sheet and with the identified model.
 
-    python -m studies.road --arm panda --robots 8
+    python -m studies.hidden_robots --arm panda --robots 8
 
 The recordings take minutes of computing time per robot. Everything is kept in the folder --output,
 and a run that was interrupted continues there. With --write, only the files of the hidden robot are
 written, for elastic_robot_simulator_node.
 """
-
-from __future__ import annotations
 
 import argparse
 import json

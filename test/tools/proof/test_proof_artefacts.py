@@ -7,13 +7,13 @@ import json
 
 import pytest
 
+from identified_arms import SPRINGS, URDF, planar_arm
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.tools.road.road_artefacts import collect, digest_of
-from road_arm import SPRINGS, URDF, road
+from multibody_dynamics.tools.proof.proof_artefacts import collect, digest_of
 
 
 def collected(**changes):
-    files = road().files
+    files = planar_arm().files
     given = {"urdf": URDF, "elastic_joints": SPRINGS, "identified": files.identified}
     return collect(**given | changes)
 
@@ -31,8 +31,8 @@ def test_missing_steps_are_named_with_their_commands():
 def test_all_steps(tmp_path):
     plan = {"runs": {"fourier": {"duration": 20.0}}, "parameters": {}}
     (tmp_path / "summary.json").write_text(json.dumps(plan), encoding="utf-8")
-    written = road().files.identified.parent / "new"
-    found = collected(plans=(tmp_path,), written=written, recordings=(road().held_out,))
+    written = planar_arm().files.identified.parent / "new"
+    found = collected(plans=(tmp_path,), written=written, recordings=(planar_arm().held_out,))
     assert not any(step.is_missing for step in found.steps)
     assert found.plans[tmp_path] == plan
     assert set(found.pictures) == {"fit"}  # that of the plan does not exist
