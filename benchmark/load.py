@@ -12,6 +12,8 @@ that its publisher gave it. It looks for stops every five seconds and calls ~/en
 than two seconds, so that the arm moves again. `--busy` starts programs that only compute.
 """
 
+from __future__ import annotations
+
 import argparse
 import json
 import os
