@@ -243,9 +243,28 @@ def inlined_exactly(function: Callable[..., Any]) -> Callable[..., Any]:
     return _inlined(function, EXACT_OPTIONS)
 
 
+def _name_apart(function: Callable[..., Any]) -> None:
+    """Name a closure after what it closes over.
+
+    Numba names machine code after the function, with a number that counts functions in a process.
+    Two closures of one factory, compiled by two processes, may thus have the same name, and
+    whichever comes first from the cache would run in place of the other.
+    """
+    if function.__closure__:
+        contents = (cell.cell_contents for cell in function.__closure__)
+        names = [
+            f"{each.__module__}.{each.__qualname__}" if callable(each) else repr(each)
+            for each in contents
+        ]
+        suffix = "." + hashlib.sha256(repr(names).encode()).hexdigest()[:8]
+        if not function.__qualname__.endswith(suffix):
+            function.__qualname__ += suffix
+
+
 def _inlined(function: Callable[..., Any], options: Mapping[str, Any]) -> Callable[..., Any]:
     if not IS_COMPILED:
         return function
+    _name_apart(function)
     return register_jitable(pipeline_class=InlinedCompiler, no_cfunc_wrapper=True, **options)(
         function
     )
@@ -261,14 +280,8 @@ def copy_row(target, source):
         target[k] = source[k]
 
 
-def compiled(function: Callable[..., Any], variant: str = "") -> Callable[..., Any]:
-    """The machine code of a recursion.
-
-    Functions made by one factory each need their own `variant`: Numba files machine code by name,
-    and two processes that compile at the same time would pick up each other's.
-    """
-    if IS_COMPILED and variant:
-        function.__qualname__ = f"{function.__qualname__}.{variant}"
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The machine code of a recursion."""
     return _compiled(function, OPTIONS)
 
 
@@ -278,6 +291,7 @@ def compiled_exactly(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _compiled(function: Callable[..., Any], options: Mapping[str, Any]) -> Callable[..., Any]:
+    _name_apart(function)
     name = function.__module__, function.__qualname__
     MACHINE_CODE[name] = function
     if not IS_COMPILED:

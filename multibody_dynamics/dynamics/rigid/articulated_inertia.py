@@ -14,8 +14,9 @@ with Pi = I for a prescribed joint, (52). In spatial representation all inertias
 frame, and the sums need no transformation.
 
 Where joints are coupled, a free joint may move bodies of several branches, and no body has an
-articulated inertia of its own. M = G^T M_tree G is then factorised as L D L^T; only the number of
-coordinates enters in the third power. The recursions choose by the width of `rows`.
+articulated inertia of its own. M = G^T M_tree G is then factorised as in `mass_matrix_factors`;
+only the number of coordinates enters in the third power. The recursions choose by the width of
+`rows`.
 """
 
 from collections.abc import Sequence
@@ -57,7 +58,8 @@ from ..lie.screws import (
 )
 from ..model import MultibodyModel
 from ..model.records import ROTOR, SCREW
-from .crba import mass_matrix_recursion, world_inertia
+from . import mass_matrix_factors
+from .crba import cancelled_terms, mass_matrix_recursion, world_inertia
 from .kinematics import body_rows
 
 # The row of a body: its articulated inertia [[A, B], [B^T, C]] in inertial axes about the inertial
@@ -75,6 +77,7 @@ ARTICULATED_ROW = 42
 
 # Of a robot with coupled joints, row c + 1 has the pivot of coordinate c, the bound of the terms
 # that cancelled in it, and from here on row c of M: its upper half, and L below the diagonal.
+CANCELLED = MASS_SUM
 FACTOR = ARTICULATED_ROW
 
 ROUNDING = 1e-14  # a pivot below this share of the terms that cancelled in it counts as zero
@@ -129,52 +132,12 @@ def factorisation_rows(n: int, body_count: int) -> Array:
 
 @inlined
 def dense_factorisation(parents, joints, prescribed, bodies, rows):
-    """M and its L D L^T of the free joints, for coupled ones; `rows` as for the recursion."""
-    n = prescribed.shape[0]
-    M = rows[1 : n + 1, FACTOR:]
+    """M of the free joints, factorised, for coupled ones."""
+    last = prescribed.shape[0] + 1
+    M = rows[1:last, FACTOR:]
     mass_matrix_recursion(parents, joints, bodies, rows, M)
-    for c in range(n):
-        rows[c + 1, MASS_SUM] = M[c, c]
-    for j in range(n):
-        if not prescribed[j]:
-            pivot = M[j, j]
-            for k in range(j):
-                if not prescribed[k]:
-                    pivot = pivot - M[j, k] * M[j, k] * rows[k + 1, PIVOT]
-            rows[j + 1, PIVOT] = pivot
-            for i in range(j + 1, n):
-                if not prescribed[i]:
-                    entry = M[j, i]
-                    for k in range(j):
-                        if not prescribed[k]:
-                            entry = entry - M[i, k] * M[j, k] * rows[k + 1, PIVOT]
-                    M[i, j] = entry / pivot
-
-
-@inlined
-def dense_solution(prescribed, rows, force, solution):
-    """Solve M x = `force` as in `solution_recursion`, with the factors of `dense_factorisation`."""
-    n = prescribed.shape[0]
-    for i in range(n):
-        solution[i] = 0.0 if prescribed[i] else force[i]
-    for i in range(n):
-        if not prescribed[i]:
-            for k in range(i):
-                if not prescribed[k]:
-                    solution[i] = solution[i] - rows[i + 1, FACTOR + k] * solution[k]
-    for r in range(n):
-        i = n - 1 - r
-        if not prescribed[i]:
-            solution[i] = solution[i] / rows[i + 1, PIVOT]
-            for k in range(i + 1, n):
-                if not prescribed[k]:
-                    solution[i] = solution[i] - rows[k + 1, FACTOR + i] * solution[k]
-    for i in range(n):
-        if prescribed[i]:
-            for k in range(n):
-                if not prescribed[k]:
-                    low, high = min(i, k), max(i, k)
-                    solution[i] = solution[i] + rows[low + 1, FACTOR + high] * solution[k]
+    cancelled_terms(joints, bodies, rows, rows[1:last, CANCELLED])
+    mass_matrix_factors.factorise(M, prescribed, rows[1:last, PIVOT])
 
 
 @inlined
@@ -223,7 +186,9 @@ def solution_recursion(parents, prescribed, bodies, rows, force, solution):
     those that `factorisation_recursion` has filled.
     """
     if rows.shape[1] > ARTICULATED_ROW:
-        dense_solution(prescribed, rows, force, solution)
+        last = prescribed.shape[0] + 1
+        M, pivots = rows[1:last, FACTOR:], rows[1:last, PIVOT]
+        mass_matrix_factors.solve(M, prescribed, pivots, force, solution)
         return
     n = parents.shape[0]
     for b in range(n + 1):
@@ -254,20 +219,10 @@ def solution_recursion(parents, prescribed, bodies, rows, force, solution):
 
 
 @inlined
-def inverse_recursion(parents, prescribed, bodies, rows, column, inverse):
-    """Write M^-1 to `inverse` (n, n), column by column; `column` (n,) is scratch."""
-    for j in range(prescribed.shape[0]):
-        for i in range(prescribed.shape[0]):
-            column[i] = 0.0
-        column[j] = 1.0
-        solution_recursion(parents, prescribed, bodies, rows, column, inverse[j])
-
-
-@inlined
 def cancelled(bodies, rows, b):
     """A bound on the terms that cancelled in the pivot of row b."""
     if rows.shape[1] > ARTICULATED_ROW:
-        return rows[b, MASS_SUM]
+        return rows[b, CANCELLED]
     w, v = load_screw(bodies, b, SCREW)
     return rows[b, TRACE_SUM] * dot(w, w) + rows[b, MASS_SUM] * dot(v, v)
 

@@ -19,6 +19,7 @@ from ..lie.screws import (
     accumulate_symmetric,
     add,
     cross,
+    dot,
     load_rotation,
     load_screw,
     load_symmetric,
@@ -109,6 +110,20 @@ def mass_matrix_recursion(parents, joints, bodies, composite, M):
         p = parents[i] + 1
         for j in range(COMPOSITE_ROW):
             composite[p, j] += composite[b, j]
+
+
+@inlined
+def cancelled_terms(joints, bodies, composite, bounds):
+    """Bounds (n,) of the terms that cancel in the diagonal of M, of which rounding errors are a
+    share, after `mass_matrix_recursion`."""
+    for j in range(bounds.shape[0]):
+        bounds[j] = 0.0
+    for i in range(joints.shape[0]):
+        b = i + 1
+        w, v = load_screw(bodies, b, SCREW)
+        inertia = load_symmetric(composite, b, SECOND_MOMENT)
+        trace = inertia[0] + inertia[3] + inertia[5]
+        bounds[coordinate(joints, i)] += trace * dot(w, w) + composite[b, 0] * dot(v, v)
 
 
 def _batch(parents, joints, bodies, composite, result):

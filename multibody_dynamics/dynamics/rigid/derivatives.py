@@ -21,7 +21,7 @@ J. Carpentier, N. Mansard, "Analytical derivatives of rigid body dynamics algori
 S. Singh, R. Russell, P. Wensing, "Efficient analytical derivatives of rigid-body dynamics using
 spatial vector algebra", IEEE RA-L 7(2), 2022.
 
-For the forward dynamics, dq'' = M^-1 (dtau - dQ), with M^-1 by articulated bodies.
+For the forward dynamics, dq'' = M^-1 (dtau - dQ).
 """
 
 from functools import partial
@@ -56,7 +56,7 @@ from ..model.records import BODY_ROW, SCREW, TWIST
 from ..recursions import angular_momentum_dot, coordinate, store_trig
 from ..recursions.spatial import forward_recursion
 from .aba import forward_dynamics, traced_forward_dynamics, traced_margins
-from .articulated_inertia import articulated_bodies, inverse_recursion
+from .articulated_inertia import articulated_bodies
 from .crba import (
     COMPOSITE_ROW,
     composite_times,
@@ -65,6 +65,7 @@ from .crba import (
     world_inertia,
 )
 from .kinematics import BaseMotion
+from .mass_matrix_factors import factorise, invert
 from .rnea import flat_batch
 from .tracing import (
     STATE_ONLY,
@@ -359,11 +360,12 @@ def _trace(model: MultibodyModel, inputs: TracedInputs, with_margins: bool = Fal
     robot, n = traced_robot(model, state_names(2), inputs, 1), model.n
     tau = robot.more("tau", n)
     qdd, bodies, rows = traced_forward_dynamics(robot, tau, bool(inputs.wrenches))
-    inverse: Any = np.zeros((n, n), dtype=object)
-    column, free = np.zeros(n, dtype=object), np.zeros(n, dtype=bool)
-    inverse_recursion(robot.parents, free, bodies, rows, column, inverse)
     robot.state[2] = qdd
-    dq, dqd, _ = _traced_derivatives(robot)
+    dq, dqd, M = _traced_derivatives(robot)
+    inverse, scratch = np.zeros((2, n, n), dtype=object)
+    pivots = np.zeros(n, dtype=object)
+    factorise(M, np.zeros(n, dtype=bool), pivots)
+    invert(M, pivots, scratch, inverse)
     results = {"dqdd_dq": -(inverse @ dq), "dqdd_dqd": -(inverse @ dqd), "dqdd_dtau": inverse}
     if with_margins:
         results["margins"] = traced_margins(n, bodies, rows)

@@ -8,55 +8,56 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Array, CheckedRows, compiled, inlined
+from ..core import Array, CheckedRows, compiled, copy_row
 from ..model import MultibodyModel
-from .aba import forward_dynamics_scratch, plain_forward_dynamics_cycle
-from .articulated_inertia import inverse_recursion, prescribed_joints, singular
-from .derivatives import SUBTREE_ROW, inverse_dynamics_derivatives_cycle
+from ..recursions.spatial import forward_recursion
+from .aba import forward_dynamics_scratch
+from .articulated_inertia import ROUNDING, prescribed_joints, singular
+from .crba import cancelled_terms, mass_matrix_recursion
+from .derivatives import (
+    SUBTREE_ROW,
+    derivatives_recursion,
+    inverse_dynamics_derivatives_cycle,
+)
+from .mass_matrix_factors import factorise, invert, solve, subtract_product
+from .rnea import PLAIN_CYCLES
 from .solvers import ModelSolver
 
+_inverse_dynamics = PLAIN_CYCLES["spatial"]
 _inverse_cycle = compiled(inverse_dynamics_derivatives_cycle)
-
-
-@inlined
-def _minus_product(inverse, torque, result):
-    """result = -inverse torque, all (n, n)."""
-    n = inverse.shape[0]
-    for i in range(n):
-        for j in range(n):
-            result[i, j] = 0.0
-        for r in range(n):
-            scale = inverse[i, r]
-            for j in range(n):
-                result[i, j] -= scale * torque[r, j]
 
 
 # Plain arrays; a named tuple would add 0.2 us per field to every call from Python
 def _forward(
-    parents, joints, gravity, state, applied, prescribed, motion, tau,
-    trig, bodies, rows, bias, force, subtrees, torque, result,
+    parents, joints, gravity, state, applied, free, motion, trig, bodies, subtrees, torque, result
 ):  # fmt: skip
     """Write dq''/dq, dq''/dq' and M^-1 to `result` (3, n, n); return False if M is singular.
 
-    `state` (3, n) holds q, q' and tau. `motion` (5, n) receives q'' in row 2, `torque` (3, n, n)
-    the derivatives of the inverse dynamics. The arguments from `prescribed` to `force` are those of
-    the forward dynamics, with no joint prescribed; `subtrees` is (N + 1, SUBTREE_ROW).
+    `state` (3, n) holds q, q' and tau; `free` (n,) is False throughout. `motion` (8, n) receives
+    q'' in row 2, `torque` (2, n, n) the derivatives of the inverse dynamics.
     """
-    for i in range(state.shape[1]):
-        motion[0, i] = state[0, i]
-        motion[1, i] = state[1, i]
-        tau[0, i] = state[2, i]
-    if not plain_forward_dynamics_cycle(
-        parents, joints, gravity, prescribed, 0, motion, tau, applied,
-        trig, bodies, rows, bias, force,
-    ):  # fmt: skip
-        return False
-    inverse_recursion(parents, prescribed, bodies, rows, force, result[2])
-    inverse_dynamics_derivatives_cycle(
-        parents, joints, gravity, motion, applied, trig, bodies, subtrees, torque
-    )
+    n = state.shape[1]
+    copy_row(motion[0], state[0])
+    copy_row(motion[1], state[1])
+    qdd, pivots, bounds = motion[2], motion[6], motion[7]
+    for i in range(n):
+        qdd[i] = 0.0
+    _inverse_dynamics(parents, joints, gravity, 0, motion, applied, trig, bodies, motion[5:])
+    M = torque[0]
+    mass_matrix_recursion(parents, joints, bodies, subtrees, M)
+    cancelled_terms(joints, bodies, subtrees, bounds)
+    factorise(M, free, pivots)
+    for i in range(n):
+        if not pivots[i] > ROUNDING * bounds[i]:
+            return False
+        qdd[i] = state[2, i] - motion[5, i]
+    solve(M, free, pivots, qdd, qdd)
+    invert(M, pivots, torque[1], result[2])
+    forward_recursion(parents, joints, trig, motion, 1, bodies)
+    derivatives_recursion(parents, joints, gravity, applied, bodies, subtrees, torque)
+    result[:2] = 0.0
     for k in range(2):
-        _minus_product(result[2], torque[k], result[k])
+        subtract_product(result[2], torque[k], result[k])
     return True
 
 
@@ -130,8 +131,9 @@ class ForwardDynamicsDerivativesSolver(_DerivativesSolver):
 
     def __init__(self, model: MultibodyModel) -> None:
         n, N = model.n, model.body_count
-        motion, scratch = np.zeros((5, n)), forward_dynamics_scratch(n, N)
-        super().__init__(model, scratch.bodies, ("q", "qd", "tau"), np.zeros((3, n)))
+        motion = np.zeros((8, n))
+        trig, bodies, *_ = forward_dynamics_scratch(n, N)
+        super().__init__(model, bodies, ("q", "qd", "tau"), np.zeros((3, n)))
         self.qdd: Array = motion[2]
         self.update = partial(
             _forward_cycle,
@@ -140,10 +142,10 @@ class ForwardDynamicsDerivativesSolver(_DerivativesSolver):
             self.applied_wrenches.reshape(N, 18),
             prescribed_joints(model, ()),
             motion,
-            np.zeros((3, n)),
-            *scratch,
+            trig,
+            bodies,
             np.empty((N + 1, SUBTREE_ROW)),
-            np.empty((3, n, n)),
+            np.empty((2, n, n)),
             self.result,
         )
         self.update()

@@ -32,19 +32,17 @@ from .traced_kinematics import trace_forward_kinematics
 from .vector_batches import vector_batch
 
 
-def _compiled_pass(recursion: Callable[..., None], name: str) -> Callable[..., None]:
+def _compiled_pass(recursion: Callable[..., None]) -> Callable[..., None]:
     def forward_pass(parents, joints, order, bases, states, trig, bodies):
         for k in range(states.shape[0]):
             copy_row(bodies[k, 0], bases[k])
             store_trig(joints, states[k], trig)
             recursion(parents, joints, trig, states[k], order, bodies[k])
 
-    return compiled(forward_pass, name)
+    return compiled(forward_pass)
 
 
-_PASSES = {
-    name: _compiled_pass(module.kinematics_recursion, name) for name, module in RECURSIONS.items()
-}
+_PASSES = {name: _compiled_pass(module.kinematics_recursion) for name, module in RECURSIONS.items()}
 
 
 class BodyMotion(NamedTuple):

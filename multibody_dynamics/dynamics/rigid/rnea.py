@@ -90,10 +90,10 @@ def _cycle(representation: str) -> Callable[..., None]:
 LARGE_BATCH = 2**17  # states; from here on vector code is used. The general code is fast, too
 
 PLAIN_CYCLES = MappingProxyType({name: _cycle(name) for name in RECURSIONS})
-CYCLES = MappingProxyType({name: compiled(cycle, name) for name, cycle in PLAIN_CYCLES.items()})
+CYCLES = MappingProxyType({name: compiled(cycle) for name, cycle in PLAIN_CYCLES.items()})
 
 
-def _compiled_batch(cycle: Callable[..., None], name: str) -> Callable[..., None]:
+def _compiled_batch(cycle: Callable[..., None]) -> Callable[..., None]:
     """A batch of states; `bodies` has one block per state, or one that all states share."""
 
     def batch(robot, order, bases, states, applied, trig, bodies, results):
@@ -103,10 +103,10 @@ def _compiled_batch(cycle: Callable[..., None], name: str) -> Callable[..., None
             copy_row(block[0], bases[k])
             cycle(parents, joints, gravity, order, states[k], applied[k], trig, block, results[k])
 
-    return compiled(batch, name)
+    return compiled(batch)
 
 
-_BATCHES = {name: _compiled_batch(cycle, name) for name, cycle in PLAIN_CYCLES.items()}
+_BATCHES = {name: _compiled_batch(cycle) for name, cycle in PLAIN_CYCLES.items()}
 
 
 def inverse_dynamics(

@@ -135,6 +135,23 @@ def test_a_second_start_compiles_nothing_and_gives_the_same_numbers(tmp_path):
             np.testing.assert_array_equal(again[name], value)
 
 
+def test_machine_code_of_several_processes_is_not_mixed_up(tmp_path):
+    """Numba numbers the functions of a process: closures of one factory could share a name."""
+    start = """
+import sys, numpy
+from multibody_dynamics import dynamics as dyn
+from robots import random_tree
+model = random_tree(6, 1)
+state = numpy.random.default_rng(2).normal(size=(5, 6))
+expected = numpy.array(dyn.inverse_dynamics(model, *state))
+for representation in sys.argv[1:]:
+    found = dyn.InverseDynamicsSolver(model, representation)(*state)
+    numpy.testing.assert_allclose(found, expected, rtol=1e-9)
+"""
+    for representations in ([], ["body"]):
+        python(start, *representations, **{CACHE_VARIABLE: str(tmp_path)})
+
+
 PRODUCT = '''
 """A compiled function that is small, with a helper of another file."""
 

@@ -76,6 +76,7 @@ def by_kind(
     text = "\n".join(lines) + "\n"
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
     exec(compile(text, file, "exec"), names)
+    names[part].__qualname__ = f"{part} of {', '.join(functions)}"  # for Numba: a name of its own
     return inlined(names[part], uncounted=True)
 
 
