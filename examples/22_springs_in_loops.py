@@ -51,7 +51,10 @@ class Plant:
     """A robot with its motors: state x (4, motors) with the rows q, q', theta, theta'."""
 
     def __init__(
-        self, system: dyn.mechanisms.ConstrainedModel, near: np.ndarray, actuators: dyn.elastic.Actuators
+        self,
+        system: dyn.mechanisms.ConstrainedModel,
+        near: np.ndarray,
+        actuators: dyn.elastic.Actuators,
     ) -> None:
         self._tree, self._actuators = system.tree, actuators
         self._forward = dyn.mechanisms.ConstrainedForwardDynamicsSolver(

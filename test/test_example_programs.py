@@ -210,7 +210,7 @@ def springs_in_loops(printed):
     found = re.findall(f"work of the motors: at most {NUMBER} J", printed)
     assert len(found) == 2
     assert max(float(x) for x in found) < 1e-6
-    assert re.search(r"loop 'tip'.*\(left_shoulder = .*, right_shoulder = .*nearly singular", printed)
+    assert re.search(r"loop 'tip'.*\(left_shoulder = .*, right_shoulder = .*out of reach", printed)
 
 
 CHECKS = {

@@ -169,8 +169,9 @@ class LoopSolver(ModelSolver):
             near = f"; the pose is nearly singular, margin {self.margin:.1e}"
             return (
                 f"{self._all_rows[k][1].name}: no configuration found near the last one "
-                f"({self._last()}), an error of {amount:.3g} remains; the independent joints may be out of reach, or have "
-                f"moved too far in one step (see `restart`){near if self.margin < NEAR else ''}"
+                f"({self._last()}), an error of {amount:.3g} remains; the independent joints may "
+                f"be out of reach, or have moved too far in one step (see `restart`)"
+                f"{near if self.margin < NEAR else ''}"
             )
         if problem == at.DEPENDENT_ROW:
             return (
