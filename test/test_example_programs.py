@@ -203,6 +203,16 @@ def bodies_from_a_file(printed):
     assert number(printed, "end differ by") < 1e-5
 
 
+def springs_in_loops(printed):
+    for robot, ratio in (("five_bar", 4000), ("delta", 1000)):
+        full = number(printed, f"{robot} +Q, Q', Q''", " mrad rms")
+        assert number(printed, f"{robot} +Q only", " mrad rms") > ratio * full > 0.0
+    found = re.findall(f"work of the motors: at most {NUMBER} J", printed)
+    assert len(found) == 2
+    assert max(float(x) for x in found) < 1e-6
+    assert re.search(r"loop 'tip'.*\(left_shoulder = .*, right_shoulder = .*out of reach", printed)
+
+
 CHECKS = {
     "01_first_steps": first_steps,
     "02_four_representations": four_representations,
@@ -225,6 +235,7 @@ CHECKS = {
     "19_jax": symbolic,
     "20_casadi": symbolic,
     "21_bodies_from_a_file": bodies_from_a_file,
+    "22_springs_in_loops": springs_in_loops,
 }
 
 

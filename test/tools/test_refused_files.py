@@ -97,6 +97,21 @@ def test_damaged_recordings_of_the_demo(folder, capsys, facts):
     refused(COMMANDS[1], capsys, "motion.npz", "not a recording of the demo")
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "inspect robot.urdf --no-timing --elastic-joints springs.yaml",
+        "generate robot.urdf --elastic-joints springs.yaml -o out",
+        *COMMANDS[:3:2],
+    ],
+)
+def test_robots_with_loops(folder, capsys, command):
+    """Their trees are other robots."""
+    loop = "loops: {belt: {type: weld, first: base, second: tool}}"
+    (folder / "springs.yaml").write_text(f"{SPRINGS}\n{loop}\n")
+    refused(command, capsys, "springs.yaml: loops belt", "trees only", "load_mechanism")
+
+
 @pytest.mark.parametrize("value", ["1e308", "1e200", "1e-320", "5e-324"])
 @pytest.mark.parametrize("key", ["gear_ratio", "value"])
 @pytest.mark.parametrize(

@@ -168,9 +168,10 @@ class LoopSolver(ModelSolver):
         if problem == at.NOT_CLOSED:
             near = f"; the pose is nearly singular, margin {self.margin:.1e}"
             return (
-                f"{self._all_rows[k][1].name}: no configuration found near the last one, an error "
-                f"of {amount:.3g} remains; the independent joints may be out of reach, or have "
-                f"moved too far in one step (see `restart`){near if self.margin < NEAR else ''}"
+                f"{self._all_rows[k][1].name}: no configuration found near the last one "
+                f"({self._last()}), an error of {amount:.3g} remains; the independent joints may "
+                f"be out of reach, or have moved too far in one step (see `restart`)"
+                f"{near if self.margin < NEAR else ''}"
             )
         if problem == at.DEPENDENT_ROW:
             return (
@@ -185,9 +186,14 @@ class LoopSolver(ModelSolver):
         loops = ", ".join(f"'{name}'" for name in self._loops_of(joint))
         held = ", ".join(self.independent if problem == at.SINGULAR_POSE else self.actuated)
         return (
-            f"singular pose of loop {loops}: with {held} locked, joint '{joint}' can still move "
-            f"(pivot {amount:.1e} of its row)"
+            f"singular pose of loop {loops} near {self._last()}: with {held} locked, joint "
+            f"'{joint}' can still move (pivot {amount:.1e} of its row)"
         )
+
+    def _last(self) -> str:
+        """The independent joints of the last solution, for messages."""
+        q = self._vectors[at.LAST, self.system.indices(self.independent)]
+        return ", ".join(f"{n} = {x:.4g}" for n, x in zip(self.independent, q, strict=True))
 
     def _loops_of(self, joint: str) -> list[str]:
         i = self.model.joint_index(joint)

@@ -22,6 +22,7 @@ import os
 import re
 import warnings
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 from xml.etree import ElementTree
@@ -37,6 +38,7 @@ from ..core import (
     ModelWarning,
     as_path,
     computable,
+    read_yaml,
     refused_as,
 )
 from ..lie import se3, so3
@@ -136,7 +138,7 @@ def load_urdf(
         the file) to `tip` (default: everything beyond `root`). The others are locked, by default at
         zero or at the nearest limit. `root` becomes the base, whose frame is the inertial one.
     couplings : of further joints, see :meth:`.MultibodyModel.with_couplings`, or the path of a YAML
-        file with the key `couplings`, see :func:`.load_couplings`.
+        file with the key `couplings`, see :func:`.load_couplings`; a file with `loops` is refused.
     floating_base : keep the coordinates of a planar or floating joint that carries the whole robot.
         Otherwise it is locked, with a ModelWarning.
 
@@ -607,10 +609,22 @@ def _on_fixed_base(
     return model.with_locked(own)
 
 
+def _refuse_loops(springs: str | os.PathLike[str]) -> None:
+    """ModelError for a file with loops, without which the tree would be another robot."""
+    data = read_yaml(springs)
+    if isinstance(data, Mapping) and data.get("loops"):
+        raise ModelError(
+            f"{springs}: loops {', '.join(map(str, data['loops']))}: nodes and commands support"
+            " trees only; in Python, load the URDF without this file, and give both to"
+            " dyn.mechanisms.load_mechanism, see docs/closed_loops.md"
+        )
+
+
 def _part(model: MultibodyModel, part: RobotPart, ignored: _Ignored) -> MultibodyModel:
     """The part of the robot between two links, with locked and further coupled joints."""
     couplings = part.couplings
     if isinstance(couplings, (str, os.PathLike)):
+        _refuse_loops(couplings)
         couplings = load_couplings(couplings)
     model = model.with_couplings(couplings)
     held = checked_positions(model, part.lock)

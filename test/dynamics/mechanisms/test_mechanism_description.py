@@ -9,6 +9,7 @@ import pytest
 from mechanisms import FOUR_BAR, four_bar, move
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import so3
+from multibody_dynamics.resources import share_directory
 
 _, COUPLER, ROCKER, _ = FOUR_BAR
 LOOPS = f"""
@@ -18,6 +19,7 @@ loops:
         second: rocker_bar, second_frame: {{xyz: [{ROCKER}, 0, 0]}}}}
 actuated: [crank]
 """
+FIVE_BAR = share_directory() / "config" / "mechanisms" / "five_bar.urdf"
 SPRING = """
 joints:
   crank:
@@ -95,3 +97,9 @@ def test_springs_of_the_motors_in_the_same_file(tmp_path):
     system = dyn.mechanisms.load_mechanism(file, four_bar().system.tree)
     actuators = dyn.load_actuators(file, system.actuated)
     assert actuators.joint_names == ("crank",)
+
+
+def test_a_robot_with_loops_is_not_taken_for_a_tree():
+    springs = FIVE_BAR.with_suffix(".yaml")
+    with pytest.raises(dyn.ModelError, match=r"five_bar.yaml: loops tip: .* trees only"):
+        dyn.load_urdf(FIVE_BAR, couplings=springs)

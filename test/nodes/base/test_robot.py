@@ -59,6 +59,13 @@ def test_couplings_come_with_the_springs(tmp_path):
     assert load_model(p).joint_names == ("shoulder", "finger")
 
 
+def test_a_robot_with_loops_is_not_controlled_as_a_tree():
+    files = {"robot_file": "five_bar.urdf", "elastic_joints_file": "five_bar.yaml"}
+    p = ElasticRobotParameters(**{k: f"config/mechanisms/{file}" for k, file in files.items()})
+    with pytest.raises(dyn.ModelError, match=r"loops tip: nodes and commands support trees only"):
+        load_model(p)
+
+
 def test_states_of_dependent_joints_are_ignored():
     states = JointStates(loaded().joint_names)
     message = JointState(name=["other", "wrist", "finger", "shoulder"])
