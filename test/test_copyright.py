@@ -21,10 +21,7 @@ FOLDERS = (
     "studies",
     "docs",
 )
-NOTICE = (
-    "Copyright 2026 multibody_dynamics developers",
-    "SPDX-License-Identifier: Apache-2.0",
-)
+NOTICE = ("Copyright 2026 multibody_dynamics developers", "SPDX-License-Identifier: Apache-2.0")
 COMMENTS = {
     (".py", ".sh", ".cmake", ".txt", "Makefile", "run"): "# {}\n# {}\n",
     (".cpp", ".hpp"): "// {}\n// {}\n",

@@ -10,35 +10,28 @@ import numpy as np
 import pytest
 import yaml
 
-from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import (
-    Actuator,
-    Antagonistic,
-    Motor,
-    Rigid,
-    SeriesElastic,
-    StiffnessDrive,
-    VariableStiffness,
-)
-from multibody_dynamics.dynamics.elastic.actuator_cycle import (
     VARIANTS,
-    MotorFeedforward,
-    SpringSolver,
-    actuator_rows,
-)
-from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
-from multibody_dynamics.dynamics.elastic.actuator_tables import (
-    BEYOND_TRAVEL,
-    SECOND_OUTPUT_CLIPPED,
-)
-from multibody_dynamics.dynamics.elastic.actuators import Actuators
-from multibody_dynamics.dynamics.elastic.flatness import motor_motion
-from multibody_dynamics.dynamics.elastic.springs import (
+    Actuator,
+    Actuators,
+    Antagonistic,
     CubicSpring,
     LinearSpring,
+    Motor,
+    MotorFeedforward,
     PolynomialSpring,
+    Rigid,
+    SeriesElastic,
+    SpringSolver,
+    StiffnessDrive,
     TableSpring,
+    VariableStiffness,
+    actuator_rows,
+    load_actuators,
+    motor_motion,
 )
+from multibody_dynamics.dynamics.elastic.actuator_tables import BEYOND_TRAVEL, SECOND_OUTPUT_CLIPPED
 
 CONFIG = Path(__file__).resolve().parents[3] / "config" / "elastic_joints" / "every_kind.yaml"
 MOTOR = Motor(0.3, viscous=0.5, coulomb=0.4, coulomb_velocity=0.1, torque_limit=40.0)

@@ -10,26 +10,25 @@ import numpy as np
 import pytest
 import yaml
 
-from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import (
     Antagonistic,
+    CubicSpring,
+    LinearSpring,
     Motor,
+    PolynomialSpring,
     Rigid,
     SeriesElastic,
     StiffnessDrive,
-    VariableStiffness,
-)
-from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
-from multibody_dynamics.dynamics.elastic.flatness import limit_margins, motor_motion
-from multibody_dynamics.dynamics.elastic.springs import (
-    CubicSpring,
-    LinearSpring,
-    PolynomialSpring,
     TableSpring,
+    VariableStiffness,
+    limit_margins,
+    load_actuators,
+    motor_motion,
 )
-from multibody_dynamics.dynamics.model.urdf import load_urdf
-from multibody_dynamics.dynamics.motion.trajectories import interpolate
-from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
+from multibody_dynamics.dynamics.model import load_urdf
+from multibody_dynamics.dynamics.motion import interpolate
+from multibody_dynamics.dynamics.rigid import inverse_dynamics
 from robots import CONFIG
 
 PANDA = CONFIG / "elastic_joints" / "panda.yaml"

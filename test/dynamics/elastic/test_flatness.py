@@ -14,23 +14,22 @@ from scipy.integrate import solve_ivp
 
 from flat_motions import MOTOR, QUADRATIC, SMALL, STRONG, at, mixed, motion, second_outputs
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.core.inputs import Array
+from multibody_dynamics.dynamics.core import Array, InputError
 from multibody_dynamics.dynamics.elastic import (
+    Actuators,
     Antagonistic,
+    CubicSpring,
+    LinearSpring,
     Motor,
+    MotorMotion,
+    PolynomialSpring,
     Rigid,
     SeriesElastic,
     VariableStiffness,
-)
-from multibody_dynamics.dynamics.elastic.actuators import Actuators
-from multibody_dynamics.dynamics.elastic.flatness import (
-    MotorMotion,
     filtered_deflection,
     limit_margins,
     motor_motion,
 )
-from multibody_dynamics.dynamics.elastic.springs import CubicSpring, LinearSpring, PolynomialSpring
 from robots import CONFIG, panda, two_link_planar
 
 

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 import yaml
 
-from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic import Rigid
-from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
+from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.dynamics.elastic import Rigid, load_actuators
 from robots import CONFIG
 
 PANDA = CONFIG / "elastic_joints" / "panda.yaml"

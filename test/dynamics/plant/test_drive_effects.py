@@ -8,18 +8,17 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from elastic_arms import EVERY_ARM, MOTOR, elastic_panda, series
-from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic import Antagonistic, Motor, PolynomialSpring, Rigid
-from multibody_dynamics.dynamics.elastic.actuators import Actuators
-from multibody_dynamics.dynamics.elastic_arm.soft_base import DIRECTIONS
-from multibody_dynamics.dynamics.model.inertia import spatial_inertia
-from multibody_dynamics.dynamics.model.multibody_model import model_from_screws
-from multibody_dynamics.dynamics.plant.drive_effects import (
-    DriveEffects,
-    Eccentricity,
-    load_effects,
+from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.dynamics.elastic import (
+    Actuators,
+    Antagonistic,
+    Motor,
+    PolynomialSpring,
+    Rigid,
 )
-from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
+from multibody_dynamics.dynamics.elastic_arm import DIRECTIONS
+from multibody_dynamics.dynamics.model import model_from_screws, spatial_inertia
+from multibody_dynamics.dynamics.plant import DriveEffects, Eccentricity, ElasticRobot, load_effects
 
 INERTIA, MASS, LENGTH, K = 0.8, 3.0, 0.4, 500.0
 FREE_MOTOR = Motor(0.5)

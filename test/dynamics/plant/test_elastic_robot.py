@@ -13,32 +13,31 @@ from hypothesis import strategies as st
 from numpy.polynomial import Polynomial
 
 from kinds import EXAMPLES, HARDENING
-from multibody_dynamics.dynamics.core.errors import DynamicsError, InputError
+from multibody_dynamics.dynamics.core import DynamicsError, InputError
 from multibody_dynamics.dynamics.elastic import (
+    VARIANTS,
     Actuator,
+    Actuators,
+    LinearSpring,
     Motor,
+    MotorCommand,
+    MotorFeedforward,
     Rigid,
     SeriesElastic,
 )
-from multibody_dynamics.dynamics.elastic.actuator_cycle import (
-    VARIANTS,
-    MotorCommand,
-    MotorFeedforward,
-)
-from multibody_dynamics.dynamics.elastic.actuators import Actuators
-from multibody_dynamics.dynamics.elastic.springs import LinearSpring
-from multibody_dynamics.dynamics.model.inertia import spatial_inertia
-from multibody_dynamics.dynamics.model.multibody_model import (
+from multibody_dynamics.dynamics.model import (
     JointLimits,
     MultibodyModel,
     model_from_screws,
+    spatial_inertia,
 )
-from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
-from multibody_dynamics.dynamics.plant.motor_drive import MotorDrive
-from multibody_dynamics.dynamics.plant.plants import EndStops
-from multibody_dynamics.dynamics.rigid.aba import forward_dynamics
-from multibody_dynamics.dynamics.rigid.crba import gravity_forces, mass_matrix
-from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
+from multibody_dynamics.dynamics.plant import ElasticRobot, EndStops, MotorDrive
+from multibody_dynamics.dynamics.rigid import (
+    forward_dynamics,
+    gravity_forces,
+    inverse_dynamics,
+    mass_matrix,
+)
 
 GRAVITY = (0.4, -0.3, -9.81)
 
@@ -78,10 +77,7 @@ def arm(gravity: tuple[float, float, float] = GRAVITY) -> MultibodyModel:
 
 
 NAMES = ("joint1", "joint2", "joint3", "joint4")
-LOSSLESS = {
-    "stiffness": [800.0, 600.0, np.inf, 3000.0],
-    "motor_inertia": [0.5, 0.3, 0.2, 1.5],
-}
+LOSSLESS = {"stiffness": [800.0, 600.0, np.inf, 3000.0], "motor_inertia": [0.5, 0.3, 0.2, 1.5]}
 LOSSY = {
     "viscous": [0.8, 0.4, 0.3, 2.0],
     "coulomb": [0.5, 0.3, 0.2, 1.0],

@@ -6,20 +6,18 @@
 import numpy as np
 import pytest
 
-from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import (
+    Actuators,
+    LinearSpring,
     Motor,
     Rigid,
     SeriesElastic,
     StiffnessDrive,
     VariableStiffness,
 )
-from multibody_dynamics.dynamics.elastic.actuators import Actuators
-from multibody_dynamics.dynamics.elastic.springs import LinearSpring
-from multibody_dynamics.dynamics.model.inertia import spatial_inertia
-from multibody_dynamics.dynamics.model.multibody_model import model_from_screws
-from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
-from multibody_dynamics.dynamics.plant.plants import EndStops, Plant
+from multibody_dynamics.dynamics.model import model_from_screws, spatial_inertia
+from multibody_dynamics.dynamics.plant import ElasticRobot, EndStops, Plant
 
 
 def plant() -> Plant:

@@ -9,31 +9,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from elastic_arms import (
-    Arm,
-    antagonistic_arm,
-    elastic_panda,
-    in_motion,
-    linear_arm,
-    variable_arm,
+from elastic_arms import Arm, antagonistic_arm, elastic_panda, in_motion, linear_arm, variable_arm
+from multibody_dynamics.dynamics.control import (
+    Controller,
+    HoldController,
+    LateHoldController,
+    at_rest,
+    damping_gains,
+    inertias_felt,
+    late_hold_gains,
 )
-from multibody_dynamics.dynamics.control.controllers.controllers import Controller
-from multibody_dynamics.dynamics.control.controllers.hold_controller import HoldController
 from multibody_dynamics.dynamics.control.controllers.late_hold import (
     BANDWIDTH,
     LEAD,
     RATE,
-    LateHoldController,
     common_motion,
-    late_hold_gains,
 )
-from multibody_dynamics.dynamics.control.gains.joint_gains import (
-    at_rest,
-    damping_gains,
-    inertias_felt,
-)
-from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic.actuators import Actuators
+from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.dynamics.elastic import Actuators
 
 
 def frictionless(arm: Arm) -> Arm:

@@ -83,10 +83,7 @@ def test_motors_of_elastic_joints_bear_what_the_flat_map_demands(make):
 def test_at_rest_is_the_use_of_a_motion_that_does_not_move():
     model = random_tree(5, 3)
     limits = idn.ExcitationLimits.of(
-        model,
-        torque=20.0,
-        capsules=idn.link_skeleton(model),
-        box=[[-2, -2, -2], [2, 2, 2]],
+        model, torque=20.0, capsules=idn.link_skeleton(model), box=[[-2, -2, -2], [2, 2, 2]]
     )
     rng = np.random.default_rng(0)
     q = rng.uniform(-1.0, 1.0, (6, model.n))

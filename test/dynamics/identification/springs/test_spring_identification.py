@@ -9,15 +9,17 @@ import numpy as np
 import pytest
 import yaml
 
-from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic import Motor
-from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
-from multibody_dynamics.dynamics.elastic.springs import CubicSpring, PolynomialSpring, TableSpring
+from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.dynamics.elastic import (
+    CubicSpring,
+    Motor,
+    PolynomialSpring,
+    TableSpring,
+    load_actuators,
+)
+from multibody_dynamics.dynamics.identification import SpringFit, identify_spring, motor_side_torque
 from multibody_dynamics.dynamics.identification.springs.spring_identification import (
-    SpringFit,
     correlation_time,
-    identify_spring,
-    motor_side_torque,
 )
 
 TIMES = np.arange(0.0, 5.0, 3e-3)
@@ -205,10 +207,7 @@ def test_wrong_choices_are_named():
 @pytest.mark.parametrize("law", ["linear", "cubic", "polynomial", "table"])
 def test_the_yaml_is_read_as_an_actuator(law):
     fit = identify_spring(*samples(lambda x: 300 * x + 4e4 * x**3, 2.0), law=law, damping=True)
-    motor = {
-        "gear_ratio": 50.0,
-        "inertia": {"value": 0.2, "unit": "kg m^2", "side": "link"},
-    }
+    motor = {"gear_ratio": 50.0, "inertia": {"value": 0.2, "unit": "kg m^2", "side": "link"}}
     entry = {"motor": motor, **yaml.safe_load(fit.to_yaml())}
     loaded = load_actuators({"joints": {"knee": entry}}, ["knee"]).actuators[0]
     x = np.linspace(*fit.covered, 50)[1:-1]
