@@ -75,11 +75,6 @@ def test_the_largest_of_several_numbers(tmp_path):
         assert evaluated(code, x, count) == floor_division(x, count)
 
 
-def test_a_floor_division_of_real_numbers_is_refused():
-    with pytest.raises(InputError, match=r"floor_of_real, line 2: .*integers"):
-        translated(floor_of_real, REAL_AND_COUNT)
-
-
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [

@@ -14,7 +14,7 @@ from scipy.integrate import solve_ivp
 
 from flat_motions import MOTOR, QUADRATIC, SMALL, STRONG, at, mixed, motion, second_outputs
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.core import Array, InputError
+from multibody_dynamics.dynamics.core import Array
 from multibody_dynamics.dynamics.elastic import (
     Actuators,
     Antagonistic,
@@ -30,6 +30,7 @@ from multibody_dynamics.dynamics.elastic import (
     limit_margins,
     motor_motion,
 )
+from rejections import assert_rejected
 from robots import CONFIG, panda, two_link_planar
 
 
@@ -399,8 +400,7 @@ def test_margins_give_the_distance_to_each_limit_and_its_place():
     assert stiff.value == second[:, 0, 0].max()
     assert stiff.left == pytest.approx(400.0 - stiff.value)
     assert "b: stiffness" in str(stiff)
-    with pytest.raises(InputError, match=r"joint 'a': torque of -.* is beyond the travel"):
-        motor_motion(actuators, state, torque, second)
+    assert_rejected((lambda: motor_motion(actuators, state, torque, second), "'a' torque travel"))
 
 
 def test_margins_are_positive_within_all_limits():
@@ -415,38 +415,27 @@ def test_margins_are_positive_within_all_limits():
 
 def test_missing_and_misshapen_arguments_are_named():
     _, actuators = mixed()
-    state, torque = np.zeros((5, 7)), np.zeros((3, 7))
-    second = np.full((3, 3), 800.0)
-    with pytest.raises(InputError, match=r"stiffness is missing: joints joint4, joint5, joint6"):
-        motor_motion(actuators, state, torque)
-    with pytest.raises(InputError, match=r"stiffness: expected shape \(\.\.\., 3, 3\)"):
-        motor_motion(actuators, state, torque, second[:, :2])
-    with pytest.raises(InputError, match=r"joint 'joint3': the deflection of a damped spring"):
-        motor_motion(actuators, state, torque, second)
-    with pytest.raises(InputError, match=r"torque: Q' or Q'' is missing"):
-        motor_motion(actuators, state, (torque[0], torque[1], None), second)
-    with pytest.raises(InputError, match=r"state: expected rows"):
-        motor_motion(actuators, state[:2], torque, second)
-    with pytest.raises(InputError, match=r"torque: expected shape \(\.\.\., 3, 7\).*got \(7,\)"):
-        motor_motion(actuators, state, torque[0], second)
-    bad = state.copy()
-    bad[1, 2] = np.nan
-    with pytest.raises(InputError, match=r"state.*joint3"):
-        motor_motion(actuators, bad, torque, second)
-    second[0, 0] = 20.0
-    with pytest.raises(
-        InputError, match=r"joint 'joint4': stiffness must be .* N m/rad .* got 20$"
-    ):
-        motor_motion(actuators, state, torque, second, deflection=state[0])
-    with pytest.raises(InputError, match="times: expected a one-dimensional array of increasing"):
-        filtered_deflection(actuators, [0.0, 0.0], np.zeros((2, 3, 7)))
-    with pytest.raises(InputError, match="times: expected a one-dimensional array of increasing"):
-        filtered_deflection(actuators, [], np.zeros((0, 3, 7)))
-    with pytest.raises(InputError, match=r"torque: Q, Q', Q'' have the shapes \(7,\), \(6,\), "):
-        motor_motion(actuators, state, (torque[0], torque[1, :6], torque[2]), second)
-    second[0, 0] = 800.0
+    state, Q = np.zeros((5, 7)), np.zeros((3, 7))
+    second, bad, soft = np.full((3, 3), 800.0), state.copy(), np.full((3, 3), 800.0)
+    bad[1, 2], soft[0, 0] = np.nan, 20.0
     moved = motor_motion(
-        actuators, np.zeros((4, 5, 7)), torque, second, deflection=state[0], beyond="continue"
+        actuators, np.zeros((4, 5, 7)), Q, second, deflection=state[0], beyond="continue"
     )
-    with pytest.raises(InputError, match=r"motion: expected 3 states, one for each time, got \(4"):
-        limit_margins(actuators, np.arange(3.0), torque, moved, second)
+
+    def call(state=state, torque=Q, second=second, **options):
+        return lambda: motor_motion(actuators, state, torque, second, **options)
+
+    assert_rejected(
+        (call(second=None), "stiffness missing joint4 joint5 joint6"),
+        (call(second=second[:, :2]), "stiffness shape (..., 3, 3)"),
+        (call(), "'joint3' deflection damped"),
+        (call(torque=(Q[0], Q[1], None)), "torque Q' Q'' missing"),
+        (call(torque=Q[0]), "torque (..., 3, 7) (7,)"),
+        (call(torque=(Q[0], Q[1, :6], Q[2])), "torque Q, Q', Q'' (7,) (6,)"),
+        (call(state[:2]), "state rows"),
+        (call(bad), "state joint3"),
+        (call(second=soft, deflection=state[0]), "'joint4' stiffness N m/rad 20"),
+        (lambda: filtered_deflection(actuators, [0, 0], np.zeros((2, 3, 7))), "times increasing"),
+        (lambda: filtered_deflection(actuators, [], np.zeros((0, 3, 7))), "times increasing"),
+        (lambda: limit_margins(actuators, np.arange(3.0), Q, moved, second), "motion 3 states (4"),
+    )

@@ -47,6 +47,7 @@ from multibody_dynamics.dynamics.rigid import (
     gravity_forces,
     inverse_dynamics,
 )
+from rejections import assert_rejected
 from robots import random_state
 
 
@@ -271,20 +272,23 @@ def test_the_integral_removes_the_error_of_an_unknown_payload(integrates):
 def test_inconsistent_settings_of_controllers_are_rejected():
     model, actuators, _ = linear_arm()
     other = elastic_panda().actuators
-    gains = motor_side_gains(actuators, 100.0, 10.0)
-    for make, message in (
-        (lambda: ComputedTorque(model, other, 1.0, 1.0), "'two_link_planar' are shoulder, elbow"),
-        (lambda: LinearFeedback(model, actuators, motor_side_gains(other, 1.0, 1.0)), "gains are"),
-        (lambda: LinearFeedback(model.with_reflected_inertia([0.1, 0]), actuators, gains), "rotor"),
-        (lambda: LinearFeedback(model, actuators, gains, variant="fast"), "variant 'fast'"),
-        (lambda: LinearFeedback(model, actuators, gains, integrates="q"), "integrates 'q'"),
-        (lambda: LinearFeedback(model, actuators, gains, integral=[1, -1]), "'elbow': integral"),
-        (lambda: LinearFeedback(model, actuators, gains, friction=[1, 1.2]), "'elbow': friction"),
-        (lambda: ComputedTorque(model, actuators, 1.0, -1.0), "'shoulder': derivative is -1"),
+    gains, strange = (motor_side_gains(each, 100.0, 10.0) for each in (actuators, other))
+    twice = model.with_reflected_inertia([0.1, 0])
+
+    def feedback(gains=gains, model=model, **options):
+        return lambda: LinearFeedback(model, actuators, gains, **options)
+
+    assert_rejected(
+        (lambda: ComputedTorque(model, other, 1.0, 1.0), "'two_link_planar' shoulder, elbow"),
+        (lambda: ComputedTorque(model, actuators, 1.0, -1.0), "'shoulder' derivative -1"),
         (lambda: ComputedTorque(model, actuators, 1, 1, feedback="both"), "one of motor, link"),
-    ):
-        with pytest.raises(InputError, match=message):
-            make()
+        (feedback(strange), "gains"),
+        (feedback(model=twice), "rotor"),
+        (feedback(variant="fast"), "variant 'fast'"),
+        (feedback(integrates="q"), "integrates 'q'"),
+        (feedback(integral=[1, -1]), "'elbow' integral"),
+        (feedback(friction=[1, 1.2]), "'elbow' friction"),
+    )
 
 
 @pytest.mark.parametrize("make", [linear_arm, antagonistic_arm])
@@ -333,31 +337,26 @@ def test_bad_measurements_are_rejected_by_name_and_leave_the_torque_unchanged():
     arm = antagonistic_arm()
     model, actuators, rest = arm
     law = FeedbackLinearization(model, actuators, JointPoles.from_bandwidth(actuators, 10.0))
-    desired = still(arm)
-    zero, theta = np.zeros(2), at_rest(*arm).theta
-    good = (desired, rest, zero, theta, np.zeros(3))
-    torque = law.update(*good)
-    assert torque is law.torque
-    before = torque.copy()
-    for change, message in (
-        ({3: [0.1, np.nan, 0.0]}, "theta.*elbow_agonist"),
-        ({4: [0.0]}, "thetad: expected shape"),
-        ({1: theta}, "q: expected shape"),
-        ({0: desired[:4]}, "desired q.*got 4"),
-        ({0: desired + np.inf}, "desired q"),
-        ({0: None}, "desired: expected a sequence of rows"),
-    ):
-        with pytest.raises(InputError, match=message):
-            law.update(*(change.get(k, row) for k, row in enumerate(good)))
-        np.testing.assert_array_equal(law.torque, before)
-    for keywords, message in (
-        ({"stiffness": [[np.nan], [0.0], [0.0]]}, "stiffness.*elbow"),
-        ({"stiffness": np.zeros((2, 1))}, "stiffness: expected shape"),
-        ({"ahead": desired[:2]}, "desired q ahead.*got 2"),
-    ):
-        with pytest.raises(InputError, match=message):
-            law.update(*good, **keywords)
-        np.testing.assert_array_equal(law.torque, before)
+    desired, zero, theta = still(arm), np.zeros(2), at_rest(*arm).theta
+    good = {"desired": desired, "q": rest, "qd": zero, "theta": theta, "thetad": np.zeros(3)}
+    before = law.update(**good).copy()
+    assert law.update(**good) is law.torque
+
+    def bad(**changes):
+        return lambda: law.update(**(good | changes))
+
+    assert_rejected(
+        (bad(theta=[0.1, np.nan, 0.0]), "theta elbow_agonist"),
+        (bad(thetad=[0.0]), "thetad: expected shape"),
+        (bad(q=theta), "q: expected shape"),
+        (bad(desired=desired[:4]), "desired q got 4"),
+        (bad(desired=desired + np.inf), "desired q"),
+        (bad(desired=None), "desired: expected a sequence of rows"),
+        (bad(stiffness=[[np.nan], [0.0], [0.0]]), "stiffness elbow"),
+        (bad(stiffness=np.zeros((2, 1))), "stiffness: expected shape"),
+        (bad(ahead=desired[:2]), "desired q ahead got 2"),
+    )
+    np.testing.assert_array_equal(law.torque, before)
 
 
 @pytest.mark.parametrize("make", [elastic_panda, mixed_panda, antagonistic_arm])

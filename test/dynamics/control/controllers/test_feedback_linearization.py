@@ -29,9 +29,9 @@ from elastic_arms import (
 )
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.control import FeedbackLinearization, JointPoles, at_rest
-from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import Actuators, Antagonistic, Motor, VariableStiffness
 from multibody_dynamics.dynamics.motion import hold
+from rejections import assert_rejected
 
 POLES = {
     2: (-11.0, -18.0),
@@ -195,14 +195,12 @@ def test_an_unknown_torque_leaves_the_stated_static_error(w):
 
 
 def test_a_spring_with_too_little_damping_is_rejected_by_name():
-    arm = two_links(series(400.0, damping=0.5), series(200.0))
-    poles = JointPoles.from_bandwidth(arm.actuators, 20.0)
-    with pytest.raises(InputError, match=r"'shoulder'.*relaxes at 800 1/s.*damping 0"):
-        FeedbackLinearization(arm.model, arm.actuators, poles)
-    fine = linear_arm()
-    poles = JointPoles.from_bandwidth(fine.actuators, 20.0)
-    with pytest.raises(InputError, match="lead is -1"):
-        FeedbackLinearization(fine.model, fine.actuators, poles, lead=-1.0)
-    other = JointPoles.from_bandwidth(elastic_panda().actuators, 20.0)
-    with pytest.raises(InputError, match="poles are for panda_joint1"):
-        FeedbackLinearization(fine.model, fine.actuators, other)
+    arm, fine = two_links(series(400.0, damping=0.5), series(200.0)), linear_arm()
+    poles, good, other = (
+        JointPoles.from_bandwidth(each.actuators, 20.0) for each in (arm, fine, elastic_panda())
+    )
+    assert_rejected(
+        (lambda: FeedbackLinearization(*arm[:2], poles), "'shoulder' relaxes 800 1/s damping 0"),
+        (lambda: FeedbackLinearization(*fine[:2], good, lead=-1.0), "lead -1"),
+        (lambda: FeedbackLinearization(*fine[:2], other), "poles panda_joint1"),
+    )

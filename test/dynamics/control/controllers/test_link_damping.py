@@ -24,8 +24,8 @@ from elastic_arms import (
     without_coulomb,
 )
 from multibody_dynamics.dynamics.control.controllers.link_damping import LinkDampingController
-from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
+from rejections import assert_rejected
 
 ALL = [
     linear_arm,
@@ -115,11 +115,9 @@ def test_an_arm_in_motion_is_slowed_down_and_held_against_gravity(arm):
 
 
 def test_arms_that_cannot_be_stopped_without_motor_states_are_rejected():
-    arm = linear_arm()
-    with pytest.raises(InputError, match="share is 1"):
-        LinkDampingController(arm.model, arm.actuators, share=1.0)
-    with pytest.raises(InputError, match="stop_time is 0"):
-        LinkDampingController(arm.model, arm.actuators, stop_time=0.0)
-    arm = variable_arm()
-    with pytest.raises(InputError, match="sets a stiffness"):
-        LinkDampingController(arm.model, arm.actuators)
+    arm, variable = linear_arm()[:2], variable_arm()[:2]
+    assert_rejected(
+        (lambda: LinkDampingController(*arm, share=1.0), "share 1"),
+        (lambda: LinkDampingController(*arm, stop_time=0.0), "stop_time 0"),
+        (lambda: LinkDampingController(*variable), "sets a stiffness"),
+    )

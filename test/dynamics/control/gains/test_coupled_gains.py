@@ -25,10 +25,10 @@ from elastic_arms import (
     without_coulomb,
 )
 from multibody_dynamics.dynamics import control
-from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import Actuators
 from multibody_dynamics.dynamics.plant import ElasticRobot
 from multibody_dynamics.dynamics.rigid import mass_matrix
+from rejections import assert_rejected
 
 PERIOD = 1e-3
 
@@ -159,12 +159,11 @@ def test_two_motors_of_a_joint_act_as_one():
 
 
 def test_wrong_arguments_are_rejected():
-    arm = linear_arm()
-    with pytest.raises(InputError, match="bandwidth is -1"):
-        control.coupled_gains(*arm, -1.0)
-    with pytest.raises(InputError, match="delay is 6 ms"):
-        control.coupled_gains(*arm, 20.0, delay=6e-3)
-    with pytest.raises(InputError, match="expected 2 rows"):
-        control.CoupledGains(("a", "b"), np.zeros((3, 8)), np.zeros((0, 2, 2)))
-    with pytest.raises(InputError, match="past torques"):
-        control.CoupledGains(("a",), np.zeros((1, 4)), np.full((1, 1, 1), np.nan))
+    arm, made = linear_arm(), control.CoupledGains
+    nan = np.full((1, 1, 1), np.nan)
+    assert_rejected(
+        (lambda: control.coupled_gains(*arm, -1.0), "bandwidth -1"),
+        (lambda: control.coupled_gains(*arm, 20.0, delay=6e-3), "delay 6 ms"),
+        (lambda: made(("a", "b"), np.zeros((3, 8)), np.zeros((0, 2, 2))), "expected 2 rows"),
+        (lambda: made(("a",), np.zeros((1, 4)), nan), "past torques"),
+    )

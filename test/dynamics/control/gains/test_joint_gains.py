@@ -25,7 +25,6 @@ from elastic_arms import (
     without_coulomb,
 )
 from multibody_dynamics.dynamics import control
-from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import (
     Actuators,
     Antagonistic,
@@ -33,9 +32,11 @@ from multibody_dynamics.dynamics.elastic import (
     Motor,
     PolynomialSpring,
     Rigid,
+    SeriesElastic,
 )
 from multibody_dynamics.dynamics.motion import hold
 from multibody_dynamics.dynamics.rigid import forward_dynamics, gravity_forces, mass_matrix
+from rejections import assert_rejected
 
 ARMS = pytest.mark.parametrize("arm", EVERY_ARM)
 FOUR = (-25.0, -30.0, -40.0 + 10.0j, -40.0 - 10.0j)
@@ -282,62 +283,54 @@ def test_invalid_poles_are_rejected_by_name():
         name: TWO if rigid else FOUR
         for name, rigid in zip(model.joint_names, actuators.is_rigid, strict=True)
     }
-    for change, message in (
-        ({"panda_joint1": (-1, -2, 3, -4)}, r"'panda_joint1': pole 3.*must be negative"),
-        ({"panda_joint1": (-1, -2, 0, -4)}, r"'panda_joint1': pole .*must be negative"),
-        ({"panda_joint1": (-1, -2, np.nan, -4)}, r"'panda_joint1': pole .*must be negative"),
-        ({"panda_joint1": (-1, -2)}, "'panda_joint1': an elastic joint takes 4 poles"),
-        ({"panda_joint2": FOUR}, "'panda_joint2': a rigid joint or a second output takes 2 poles"),
-        ({"panda_joint3": (-1, -2, -3 + 1j, -3)}, "'panda_joint3'.*conjugate pairs"),
-        ({"panda_joint3": "fast"}, "'panda_joint3': poles 'fast'"),
-        ({"elbow": FOUR}, r"unknown \['elbow'\]"),
-    ):
-        with pytest.raises(InputError, match=message):
-            control.JointPoles.from_poles(actuators, good | change)
-    del good["panda_joint5"]
-    with pytest.raises(InputError, match=r"missing \['panda_joint5'\]"):
-        control.JointPoles.from_poles(actuators, good)
-    with pytest.raises(InputError, match="'panda_joint2': bandwidth is -3"):
-        control.JointPoles.from_bandwidth(actuators, [1, -3, 1, 1, 1, 1, 1])
-    with pytest.raises(InputError, match="bandwidth: expected"):
-        control.JointPoles.from_bandwidth(actuators, [1.0, 2.0])
+    lacking = {name: poles for name, poles in good.items() if name != "panda_joint5"}
     damped, variable = damped_arm().actuators, variable_arm().actuators
-    with pytest.raises(InputError, match="'shoulder': a damped joint takes 3 poles"):
-        control.JointPoles.from_poles(damped, FOUR)
-    with pytest.raises(InputError, match=r"second poles.*unknown \['wrist'\]"):
-        control.JointPoles.from_poles(variable, FOUR, {"wrist": TWO})
-    with pytest.raises(InputError, match="'shoulder': pole 1"):
-        control.JointPoles.from_poles(variable, FOUR, (-1.0, 1.0))
+    of, bandwidth = control.JointPoles.from_poles, control.JointPoles.from_bandwidth
 
+    def changed(joint, poles):
+        return lambda: of(actuators, good | {joint: poles})
 
-def test_a_design_that_is_unstable_on_the_whole_arm_is_rejected():
-    model, actuators, rest = elastic_panda()
-    with pytest.raises(InputError, match="the whole arm has a pole at"):
-        control.placed_gains(
-            model, actuators, rest, control.JointPoles.from_bandwidth(actuators, 30.0)
-        )
+    assert_rejected(
+        (changed("panda_joint1", (-1, -2, 3, -4)), "'panda_joint1' pole 3 negative"),
+        (changed("panda_joint1", (-1, -2, 0, -4)), "'panda_joint1' pole negative"),
+        (changed("panda_joint1", (-1, -2, np.nan, -4)), "'panda_joint1' pole negative"),
+        (changed("panda_joint1", (-1, -2)), "'panda_joint1' elastic takes 4 poles"),
+        (changed("panda_joint2", FOUR), "'panda_joint2' rigid takes 2 poles"),
+        (changed("panda_joint3", (-1, -2, -3 + 1j, -3)), "'panda_joint3' conjugate pairs"),
+        (changed("panda_joint3", "fast"), "'panda_joint3' poles 'fast'"),
+        (changed("elbow", FOUR), "unknown ['elbow']"),
+        (lambda: of(actuators, lacking), "missing ['panda_joint5']"),
+        (lambda: bandwidth(actuators, [1, -3, 1, 1, 1, 1, 1]), "'panda_joint2' bandwidth -3"),
+        (lambda: bandwidth(actuators, [1.0, 2.0]), "bandwidth: expected"),
+        (lambda: of(damped, FOUR), "'shoulder' damped takes 3 poles"),
+        (lambda: of(variable, FOUR, {"wrist": TWO}), "second poles unknown ['wrist']"),
+        (lambda: of(variable, FOUR, (-1.0, 1.0)), "'shoulder' pole 1"),
+    )
 
 
 def test_inconsistent_arguments_of_designs_are_rejected():
-    model, actuators, rest = linear_arm()
-    other = elastic_panda().actuators
-    with pytest.raises(InputError, match="robot 'two_link_planar' are shoulder, elbow"):
-        control.optimal_gains(model, other, rest, 10.0)
-    with pytest.raises(InputError, match="gains are for panda_joint1"):
-        control.closed_loop_poles(model, actuators, rest, control.motor_side_gains(other, 1.0, 1.0))
-    with pytest.raises(InputError, match="'elbow': derivative is -1"):
-        control.motor_side_gains(actuators, 1.0, [1.0, -1.0])
-    with pytest.raises(InputError, match=r"gains: expected shape \(\.\.\., 4, 2\)"):
-        control.StateFeedbackGains(actuators.joint_names, np.zeros((3, 2)))
-    with pytest.raises(InputError, match="'elbow': stiffness of 4000"):
-        control.optimal_gains(*antagonistic_arm(), 10.0, [4000.0])
-    weak = series(400.0).__class__(MOTOR, CubicSpring(150.0, 0.0, travel=(-0.001, 0.001)))
-    with pytest.raises(InputError, match=r"'shoulder'.*beyond the travel"):
-        control.optimal_gains(*two_links(weak, series(200.0)), 10.0)
+    arm, springs = linear_arm(), elastic_panda().actuators
+    joints = arm.actuators
+    fast = control.JointPoles.from_bandwidth(springs, 30.0)
+    strange = control.motor_side_gains(springs, 1.0, 1.0)
+    short = SeriesElastic(MOTOR, CubicSpring(150.0, 0.0, travel=(-0.001, 0.001)))
+    weak = two_links(short, series(200.0))
     slack = PolynomialSpring((1.0, 10.0), travel=(0.0, 0.1))
     hanging = two_links(series(400.0), Antagonistic(MOTOR, MOTOR, slack, slack))
-    with pytest.raises(InputError, match="'elbow'"):
-        control.at_rest(*hanging)
+    three = np.zeros((3, 2))
+    assert_rejected(
+        (
+            lambda: control.optimal_gains(arm.model, springs, arm.rest, 10.0),
+            "two_link_planar elbow",
+        ),
+        (lambda: control.closed_loop_poles(*arm, strange), "gains panda_joint1"),
+        (lambda: control.motor_side_gains(joints, 1.0, [1.0, -1.0]), "'elbow' derivative -1"),
+        (lambda: control.StateFeedbackGains(joints.joint_names, three), "gains (..., 4, 2)"),
+        (lambda: control.optimal_gains(*antagonistic_arm(), 10.0, [4e3]), "'elbow' stiffness 4000"),
+        (lambda: control.optimal_gains(*weak, 10.0), "'shoulder' beyond travel"),
+        (lambda: control.at_rest(*hanging), "'elbow'"),
+        (lambda: control.placed_gains(*elastic_panda(), fast), "whole arm pole"),
+    )
     rest = control.at_rest(*hanging, beyond="continue")
     assert np.isfinite(rest.theta).all()
     assert (np.linalg.eigvalsh(rest.hessian) > -1e-9).all()

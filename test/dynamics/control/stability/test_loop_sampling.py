@@ -32,9 +32,9 @@ from multibody_dynamics.dynamics.control import (
     make_controller,
     sampled_loop,
 )
-from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import Actuators, LinearSpring, SeriesElastic
 from multibody_dynamics.dynamics.plant import DelayLine, ElasticRobot
+from rejections import assert_rejected
 
 STEP = 1e-3
 ENCODERS = StateEstimation("link_and_motor_encoders", bandwidth=100.0)
@@ -218,15 +218,14 @@ def test_without_filters_and_fast_sampling_the_poles_are_those_of_the_arm():
 
 
 def test_wrong_arguments_are_rejected():
-    arm = linear_arm()
-    law = law_of(arm)
-    with pytest.raises(InputError, match="delay is -1"):
-        sampled_loop(law, arm.rest, delay=-1.0)
-    with pytest.raises(InputError, match="motor_encoders"):
-        sampled_loop(law, arm.rest, estimation=StateEstimation("motor_encoders", bandwidth=50.0))
-    with pytest.raises(InputError, match="springs: relative errors"):
-        RobotErrors(springs=-1.0)
-    damped = damped_arm()
-    law = law_of(damped)
-    with pytest.raises(InputError, match="behind damped springs"):
-        sampled_loop(law, damped.rest, estimation=SENSORS)
+    encoders = StateEstimation("motor_encoders", bandwidth=50.0)
+
+    def sampled(arm=linear_arm, **options):
+        return lambda: sampled_loop(law_of(arm()), arm().rest, **options)
+
+    assert_rejected(
+        (sampled(delay=-1.0), "delay -1"),
+        (sampled(estimation=encoders), "motor_encoders"),
+        (lambda: RobotErrors(springs=-1.0), "springs: relative errors"),
+        (sampled(damped_arm, estimation=SENSORS), "behind damped springs"),
+    )

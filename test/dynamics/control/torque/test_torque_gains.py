@@ -29,6 +29,7 @@ from multibody_dynamics.dynamics import control
 from multibody_dynamics.dynamics.control.torque.torque_gains import unstable_loop, whole_arm_poles
 from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import Motor
+from rejections import assert_rejected
 from single_joint import LOCKED, single_joint
 
 ALL = [
@@ -172,20 +173,19 @@ def test_too_much_delay_is_refused_with_a_bandwidth_that_works():
 
 
 def test_wrong_settings_are_refused():
-    arm = single_joint(LOCKED, Motor(M), K)
-    for call, message in (
-        (lambda: control.inertia_shaping_gains(*arm, -1.0), "bandwidth is -1: must be positive"),
-        (lambda: control.torque_observer_gains(*arm, observer=0.0), "observer is 0.0"),
-        (lambda: control.torque_observer_gains(*arm, observer_share=1.2), "observer_share is 1.2"),
-        (lambda: control.torque_lqr_gains(*arm, integral=-1.0), "integral is -1.0"),
-    ):
-        with pytest.raises(InputError, match=message):
-            call()
-    row, drive = np.ones(1), np.zeros((2, 1))
-    with pytest.raises(InputError, match="motor 'a': share is 2: must not exceed 1"):
-        control.TorqueGains(("a",), 2.0 * row, row, row, row, row, drive, row)
-    with pytest.raises(InputError, match="motor 'a': damping is -1"):
-        control.TorqueGains(("a",), row, -row, row, row, row, drive, row)
+    arm, row = single_joint(LOCKED, Motor(M), K), np.ones(1)
+
+    def gains(share, damping):
+        return control.TorqueGains(("a",), share, damping, row, row, row, np.zeros((2, 1)), row)
+
+    assert_rejected(
+        (lambda: control.inertia_shaping_gains(*arm, -1.0), "bandwidth -1 positive"),
+        (lambda: control.torque_observer_gains(*arm, observer=0.0), "observer 0.0"),
+        (lambda: control.torque_observer_gains(*arm, observer_share=1.2), "observer_share 1.2"),
+        (lambda: control.torque_lqr_gains(*arm, integral=-1.0), "integral -1.0"),
+        (lambda: gains(2.0 * row, row), "motor 'a' share 2 not exceed 1"),
+        (lambda: gains(row, -row), "motor 'a' damping -1"),
+    )
 
 
 def test_the_stiffest_spring_is_checked_too():

@@ -55,12 +55,6 @@ def test_every_stiffness_in_the_range_is_feasible_and_none_beyond(where, part):
             actuator.motor_rows(rows, [Q, *rows[1:]], [outside, *rows[1:]], None, "raise")
 
 
-def test_a_joint_torque_beyond_both_springs_is_rejected():
-    rows = [np.array(x) for x in (1e3, 0.0, 0.0)]
-    with pytest.raises(InputError, match=r"torque of 1000 N m \(N for a .* joint\) is infeasible"):
-        Antagonistic(MOTOR, MOTOR, QUADRATIC, QUADRATIC).motor_rows(rows, rows, rows, None, "raise")
-
-
 def limited(limit: float) -> Motor:
     return Motor(0.3, torque_limit=limit)
 

@@ -23,17 +23,6 @@ DRIVEN = VariableStiffness(
 )
 
 
-def test_a_stiffness_beyond_its_bounds_is_rejected():
-    rows = [np.array(0.0)] * 3
-    for k in (99.0, 901.0):
-        with pytest.raises(
-            InputError, match=rf"must be from 100 to 900 N m/rad \(N/m for a .*\), got {k:g}$"
-        ):
-            VariableStiffness(MOTOR, (100.0, 900.0)).motor_rows(
-                rows, rows, [np.array(k), *rows[1:]], None, "raise"
-            )
-
-
 @pytest.mark.parametrize("Q", [-40.0, 0.0, 25.0])
 def test_a_drive_holds_exactly_the_range_that_its_limit_leaves(Q):
     """At the bound set by the limit, the drive delivers its share, and no motor more."""

@@ -9,8 +9,8 @@ import pytest
 from elastic_arms import antagonistic_arm, damped_arm, linear_arm, variable_arm
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import identification as idn
-from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.identification.excitation import motion_limits
+from rejections import assert_rejected
 from robots import panda, random_tree
 
 FORM = idn.FourierForm(period=4.0, harmonics=2, repetitions=1.0, ramp=0.5)
@@ -95,18 +95,18 @@ def test_at_rest_is_the_use_of_a_motion_that_does_not_move():
 
 
 def test_wrong_limits_are_refused_by_name():
-    model = panda()
-    with pytest.raises(InputError, match="margin"):
-        idn.ExcitationLimits.of(model, margin=1.0)
-    with pytest.raises(InputError, match="acceleration of joint 'panda_joint1'"):
-        idn.ExcitationLimits.of(model, acceleration=-1.0)
-    with pytest.raises(InputError, match="lower corner"):
-        idn.ExcitationLimits.of(model, box=[[1, 0, 0], [0, 1, 1]])
-    lower = np.zeros(7)
-    with pytest.raises(InputError, match="position of joint 'panda_joint1'"):
-        idn.ExcitationLimits(model, lower, lower, *np.ones((4, 7)))
-    with pytest.raises(InputError, match=r"velocity: expected a number or 7 values.*\(3,\)"):
-        idn.ExcitationLimits(model, -1.0, 1.0, np.ones(3), 1.0, 1.0, 1.0)
+    model, of, zero = panda(), idn.ExcitationLimits.of, np.zeros(7)
+    rows = (-1.0, 1.0, np.ones(3), 1.0, 1.0, 1.0)
+    assert_rejected(
+        (lambda: of(model, margin=1.0), "margin"),
+        (lambda: of(model, acceleration=-1.0), "acceleration of joint 'panda_joint1'"),
+        (lambda: of(model, box=[[1, 0, 0], [0, 1, 1]]), "lower corner"),
+        (
+            lambda: idn.ExcitationLimits(model, zero, zero, *np.ones((4, 7))),
+            "position 'panda_joint1'",
+        ),
+        (lambda: idn.ExcitationLimits(model, *rows), "velocity: a number or 7 values (3,)"),
+    )
 
 
 def test_the_travel_of_springs_shrinks_about_its_middle():
