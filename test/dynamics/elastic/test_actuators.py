@@ -6,6 +6,7 @@
 import numpy as np
 import pytest
 
+from flat_motions import linear_springs
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic import (
     Antagonistic,
@@ -43,21 +44,12 @@ def linear_joints() -> tuple[Actuators, np.ndarray]:
     """Linear springs with friction everywhere, the second joint rigid; and their stiffness."""
     K = np.array([900.0, np.inf, 150.0, 80.0])
     columns = {
-        "inertia": (0.4, 0.3, 0.05, 0.1),
         "gear_ratio": (100.0, 80.0, 50.0, 1.0),
         "viscous": (1.1, 0.7, 0.2, 0.0),
         "coulomb": (0.9, 0.6, 0.1, 0.0),
         "coulomb_velocity": (0.05, 0.04, 0.03, 1.0),
     }
-    motors = [
-        Motor(**dict(zip(columns, values, strict=True)))
-        for values in zip(*columns.values(), strict=True)
-    ]
-    kinds = [
-        Rigid(motor) if np.isinf(k) else SeriesElastic(motor, LinearSpring(k))
-        for k, motor in zip(K, motors, strict=True)
-    ]
-    return Actuators(NAMES, kinds), K
+    return linear_springs(NAMES, K, (0.4, 0.3, 0.05, 0.1), **columns), K
 
 
 def test_motors_are_named_after_their_joints():

@@ -12,17 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.polynomial import Polynomial
 
+from flat_motions import linear_springs
 from kinds import EXAMPLES, HARDENING
 from multibody_dynamics.dynamics.core import DynamicsError, InputError
 from multibody_dynamics.dynamics.elastic import (
     VARIANTS,
-    Actuator,
     Actuators,
     LinearSpring,
     Motor,
     MotorCommand,
     MotorFeedforward,
-    Rigid,
     SeriesElastic,
 )
 from multibody_dynamics.dynamics.model import (
@@ -41,16 +40,6 @@ from multibody_dynamics.dynamics.rigid import (
 from rejections import assert_rejected
 
 GRAVITY = (0.4, -0.3, -9.81)
-
-
-def linear(names, stiffness, motor_inertia, **columns) -> Actuators:
-    """Linear springs, or none where the stiffness is infinite; scalars apply to every joint."""
-    rows = np.broadcast_arrays(names, stiffness, motor_inertia, *columns.values())
-    actuators: list[Actuator] = []
-    for _, K, inertia, *others in zip(*rows, strict=True):
-        motor = Motor(inertia, **dict(zip(columns, others, strict=True)))
-        actuators.append(Rigid(motor) if np.inf == K else SeriesElastic(motor, LinearSpring(K)))
-    return Actuators(names, actuators)
 
 
 def wheel(inertia: float) -> MultibodyModel:
@@ -78,7 +67,7 @@ def arm(gravity: tuple[float, float, float] = GRAVITY) -> MultibodyModel:
 
 
 NAMES = ("joint1", "joint2", "joint3", "joint4")
-LOSSLESS = {"stiffness": [800.0, 600.0, np.inf, 3000.0], "motor_inertia": [0.5, 0.3, 0.2, 1.5]}
+LOSSLESS = {"stiffness": [800.0, 600.0, np.inf, 3000.0], "inertia": [0.5, 0.3, 0.2, 1.5]}
 LOSSY = {
     "viscous": [0.8, 0.4, 0.3, 2.0],
     "coulomb": [0.5, 0.3, 0.2, 1.0],
@@ -90,7 +79,7 @@ TORQUE = np.array([5.0, -60.0, -20.0, 12.0])
 
 def make(friction: bool = False, gravity=GRAVITY, changes=None, **options) -> ElasticRobot:
     data = LOSSLESS | (LOSSY if friction else {}) | (changes or {})
-    return ElasticRobot(arm(gravity), linear(NAMES, **data), **options)
+    return ElasticRobot(arm(gravity), linear_springs(NAMES, **data), **options)
 
 
 def shake(robot: ElasticRobot, seed: int = 5) -> None:
@@ -111,9 +100,20 @@ def total(robot: ElasticRobot) -> float:
     return sum(robot.energy())
 
 
+def balance(robot: ElasticRobot, torque, dt: float, extra=lambda: 0.0) -> tuple[float, ...]:
+    """Energy gained, supplied and lost over a thousand steps; powers by Simpson's rule."""
+    before, powers = total(robot), []
+    for _ in range(1001):
+        powers.append((torque @ robot.thetad + extra(), robot.dissipation()))
+        after = total(robot)
+        robot.step(torque, dt)
+    weights = np.full(1001, 2.0)
+    weights[1::2], weights[[0, -1]] = 4.0, 1.0
+    assert min(power for _, power in powers) >= 0.0
+    return after - before, *(weights @ np.array(powers) * dt / 3.0)
+
+
 # Laws
-
-
 def test_without_friction_the_motors_work_is_the_energy():
     robot = make()
     shake(robot)
@@ -127,21 +127,11 @@ def test_without_friction_the_motors_work_is_the_energy():
 
 
 def test_friction_dissipates_the_missing_energy():
-    """Power integrated by Simpson's rule against the energy."""
     robot = make(friction=True, link_viscous=[0.3, 0.2, 0.4, 1.0])
     shake(robot)
-    before = total(robot)
-    powers = []
-    for _ in range(1001):
-        powers.append((TORQUE @ robot.thetad, robot.dissipation()))
-        after = total(robot)
-        robot.step(TORQUE, 0.5e-3)
-    weights = np.full(1001, 2.0)
-    weights[1::2], weights[[0, -1]] = 4.0, 1.0
-    supplied, lost = weights @ np.array(powers) * 0.5e-3 / 3.0
+    gained, supplied, lost = balance(robot, TORQUE, 0.5e-3)
     assert lost > 1.0
-    assert abs(after - before - supplied + lost) < 1e-7 * (abs(supplied) + lost)
-    assert min(power for _, power in powers) >= 0.0
+    assert abs(gained - supplied + lost) < 1e-7 * (abs(supplied) + lost)
 
 
 def test_momentum_about_a_free_vertical_axis_is_conserved():
@@ -199,12 +189,9 @@ def test_wrenches_on_bodies_act_until_they_are_changed():
     robot.applied_wrenches[2] = W
     robot.reset(q)
     wanted = forward_dynamics(
-        arm().with_reflected_inertia([0, 0, 0.2, 0]),
-        q,
-        np.zeros(4),
-        gravity_forces(robot.model, q),
-        wrenches={"body3": W},
-    )
+        arm().with_reflected_inertia([0, 0, 0.2, 0]), q, np.zeros(4),
+        gravity_forces(robot.model, q), wrenches={"body3": W},
+    )  # fmt: skip
     np.testing.assert_allclose(robot.qdd, wanted, rtol=1e-10)
     hold = robot.motor_torque.copy()
     robot.step(hold, 1e-3)
@@ -220,7 +207,7 @@ def test_wrenches_on_bodies_act_until_they_are_changed():
 @settings(max_examples=15)
 def test_one_elastic_joint_swings_at_its_eigenfrequency(J, Mm, K, q):
     """Link and rotor oscillate in opposition, omega^2 = K (1/J + 1/M_m), about a fixed centre."""
-    robot = ElasticRobot(wheel(J), linear(("joint1",), K, Mm))
+    robot = ElasticRobot(wheel(J), linear_springs(("joint1",), K, Mm))
     omega = np.sqrt(K * (1 / J + 1 / Mm))
     imaginary = np.abs(robot.modes([0.0])[0]).max()
     assert imaginary == pytest.approx(omega, rel=1e-12)
@@ -234,7 +221,7 @@ def test_one_elastic_joint_swings_at_its_eigenfrequency(J, Mm, K, q):
 
 
 def test_viscous_friction_gives_the_decay_of_the_eigenvalues():
-    joints = linear(("joint1",), 300.0, 0.2, viscous=0.5)
+    joints = linear_springs(("joint1",), 300.0, 0.2, viscous=0.5)
     robot = ElasticRobot(wheel(0.1), joints, link_viscous=0.3, step=0.1e-3)
     A = np.array([[0, 0, 1, 0], [0, 0, 0, 1], [-3000, 3000, -3, 0], [1500, -1500, 0, -2.5]])
     values, vectors = np.linalg.eig(A)
@@ -278,7 +265,7 @@ def test_a_stiff_spring_approaches_the_rigid_joint():
 
 
 def test_a_rotor_inertia_of_the_model_acts_the_same_at_a_rigid_joint():
-    moved = make(changes={"motor_inertia": [0.5, 0.3, 0.0, 1.5]})
+    moved = make(changes={"inertia": [0.5, 0.3, 0.0, 1.5]})
     model = moved.model.with_reflected_inertia({"joint3": 0.2})
     mine, theirs = make(), ElasticRobot(model, moved.actuators)
     for robot in (mine, theirs):
@@ -323,7 +310,7 @@ def test_it_is_deterministic():
 
 
 def test_the_step_follows_from_the_fastest_mode_and_an_unstable_one_is_rejected():
-    fast = {"stiffness": [800.0, 600.0, 1e6, 3000.0], "motor_inertia": [0.5, 0.3, 1e-3, 1.5]}
+    fast = {"stiffness": [800.0, 600.0, 1e6, 3000.0], "inertia": [0.5, 0.3, 1e-3, 1.5]}
     robot = make(changes=fast)
     fastest = np.abs(robot.modes(np.zeros(4))[0]).max()
     assert make().step_size == 0.25e-3
@@ -339,7 +326,7 @@ def test_the_step_follows_from_the_fastest_mode_and_an_unstable_one_is_rejected(
 def test_the_accepted_steps_are_stable():
     """At |lambda| h = 2.5, just below the limit 2.6, an undamped oscillation does not grow."""
     omega = np.sqrt(500.0 * 2)
-    joints = linear(("joint1",), 500.0, 1.0)
+    joints = linear_springs(("joint1",), 500.0, 1.0)
     robot = ElasticRobot(wheel(1.0), joints, step=2.5 / omega)
     robot.reset([0.1], theta=[-0.1])
     for _ in range(200):
@@ -378,29 +365,9 @@ def reference(robot: ElasticRobot, t: np.ndarray, variant: str = "full"):
     return state, MotorCommand(*np.moveaxis(command, 1, 0))
 
 
-def track(robot: ElasticRobot, duration: float) -> float:
-    """Largest link error under the exact motor torque at every stage of the integrator."""
-    h = robot.step_size
-    t = np.arange(2 * round(duration / h) + 1) * h / 2
-    state, command = reference(robot, t)
-    robot.reset(state[0, 0], state[0, 1], theta=command.position[0], thetad=command.velocity[0])
-    error = 0.0
-    for k in range(0, len(t) - 1, 2):
-        robot.step(command.torque[k : k + 3], h)
-        error = max(error, float(np.abs(robot.q - state[k + 2, 0]).max()))
-    return error
-
-
-def test_flat_feedforward_tracks_to_the_accuracy_of_the_integrator():
-    """Without any feedback: elastic and rigid joints, revolute and prismatic, with friction."""
-    errors = [track(make(friction=True, step=h), 1.0) for h in (1e-3, 0.5e-3)]
-    assert errors[1] < 1e-10
-    assert 12.0 < errors[0] / errors[1] < 20.0
-
-
 def follow(variant: str) -> float:
     """Root mean square link error with the motor reference of a 1 kHz controller and a drive."""
-    model, joints = arm(), linear(NAMES, **(LOSSLESS | LOSSY))
+    model, joints = arm(), linear_springs(NAMES, **(LOSSLESS | LOSSY))
     drive = MotorDrive.from_bandwidth(model, joints, np.zeros(4), bandwidth=10.0)
     robot = ElasticRobot(model, joints, drive=drive)
     t = np.arange(1001) * 1e-3
@@ -421,7 +388,7 @@ def test_torque_rates_reduce_the_tracking_error():
 
 
 def test_the_drive_holds_its_reference_under_load():
-    joints = linear(NAMES, **LOSSLESS, torque_limit=[90.0, 90.0, 90.0, 200.0])
+    joints = linear_springs(NAMES, **LOSSLESS, torque_limit=[90.0, 90.0, 90.0, 200.0])
     drive = MotorDrive.from_bandwidth(arm(), joints, np.zeros(4), bandwidth=8.0)
     robot = ElasticRobot(arm(), joints, drive=drive, link_viscous=3.0)
     goal = np.array([0.2, -0.5, 0.4, 0.1])
@@ -434,7 +401,7 @@ def test_the_drive_holds_its_reference_under_load():
 @pytest.mark.parametrize("mode", ["step", "follow"])
 def test_motor_torques_stop_at_their_limits(mode):
     limit = np.array([3.0, 40.0, 10.0, 8.0])
-    joints = linear(NAMES, **LOSSLESS, torque_limit=limit)
+    joints = linear_springs(NAMES, **LOSSLESS, torque_limit=limit)
     robots = [ElasticRobot(arm(), joints, drive=MotorDrive(500.0, 5.0)) for _ in range(2)]
     for robot, factor in zip(robots, (1.0, 5.0), strict=True):
         wanted = factor * limit * [1, -1, -1, 1]
@@ -447,7 +414,7 @@ def test_motor_torques_stop_at_their_limits(mode):
 
 
 @pytest.mark.parametrize(
-    "field", ["stiffness", "motor_inertia", "viscous", "coulomb", "coulomb_velocity"]
+    "field", ["stiffness", "inertia", "viscous", "coulomb", "coulomb_velocity"]
 )
 @pytest.mark.parametrize("joint", range(4))
 def test_every_parameter_of_every_joint_has_an_effect(field, joint):
@@ -470,8 +437,11 @@ def test_every_parameter_of_every_joint_has_an_effect(field, joint):
 def test_inconsistent_data_are_rejected():
     twice = arm().with_reflected_inertia({"joint2": 0.1})
     assert_rejected(
-        (lambda: ElasticRobot(wheel(1.0), linear(("other",), 1.0, 1.0)), "actuators other joint1"),
-        (lambda: ElasticRobot(twice, linear(NAMES, **LOSSLESS)), "joint2 twice"),
+        (
+            lambda: ElasticRobot(wheel(1.0), linear_springs(("other",), 1.0, 1.0)),
+            "actuators other joint1",
+        ),
+        (lambda: ElasticRobot(twice, linear_springs(NAMES, **LOSSLESS)), "joint2 twice"),
         (lambda: make(link_viscous=-1.0), "'joint1' link_viscous -1"),
         (lambda: make(link_viscous=[0.0, -2.0, 0.0, 0.0]), "'joint2' link_viscous -2"),
         (lambda: make(drive=MotorDrive([1.0, 2.0, 3.0], 1.0)), "gains (3,) (4,)"),
@@ -535,18 +505,18 @@ def two_links(kind: str, **options) -> ElasticRobot:
     return ElasticRobot(links, Actuators(links.joint_names, (shoulder, KINDS[kind])), **options)
 
 
-def track_two_links(kind: str, step: float) -> float:
-    """As `track`: the exact command at every stage, for motion and stiffness, over 1 s."""
-    robot = two_links(kind, step=step)
+def track(robot: ElasticRobot, step: float) -> float:
+    """Largest link error over 1 s under the exact command at every stage of the integrator, for
+    motion and stiffness."""
     t = np.arange(2 * round(1.0 / step) + 1) * step / 2
-    state = motion(t)[..., :2]
+    state = motion(t)[..., : robot.n]
     Q = np.stack(inverse_dynamics(robot.model, *np.moveaxis(state, 1, 0)), axis=1)
     feedforward = MotorFeedforward(robot.actuators)
     middle, v = feedforward.stiffness[0].copy(), len(robot.actuators.variable_joints)
     swing = [0.2 * 7.0**k * np.sin(7.0 * t + k * np.pi / 2) for k in range(3)]
     second = np.stack(swing, axis=1)[..., None] * middle
     second[:, 0] += middle
-    command, filtered = np.empty((len(t), *feedforward.result.shape)), np.zeros(2)
+    command, filtered = np.empty((len(t), *feedforward.result.shape)), np.zeros(robot.n)
     for k in range(len(t)):
         feedforward.state[:], feedforward.torque[:] = state[k], Q[k]
         feedforward.stiffness[:] = second[k]
@@ -592,36 +562,37 @@ def relax(robot: ElasticRobot, phi: np.ndarray, Q: np.ndarray, dt: float) -> np.
     return np.array([0.0, x])
 
 
+def test_flat_feedforward_tracks_to_the_accuracy_of_the_integrator():
+    """Without any feedback: elastic and rigid joints, revolute and prismatic, with friction."""
+    coarse, fine = (track(make(friction=True, step=h), h) for h in (1e-3, 0.5e-3))
+    assert fine < 1e-10
+    assert 12.0 < coarse / fine < 20.0
+
+
 @kinds
 def test_every_kind_tracks_to_the_accuracy_of_the_integrator(kind):
-    coarse, fine = (track_two_links(kind, step) for step in (1e-3, 0.5e-3))
+    coarse, fine = (track(two_links(kind, step=h), h) for h in (1e-3, 0.5e-3))
     assert fine < 1e-8
     assert 11.0 < coarse / fine < 21.0
 
 
 @kinds
 def test_every_kind_balances_its_energy(kind):
-    """Work of motors and of the stiffness input against energy and losses, by Simpson's rule."""
+    """Work of motors and of the stiffness input against energy and losses."""
     robot = two_links(kind, link_viscous=0.2)
-    count, dt = 1001, 0.25e-3
     robot.reset([0.4, -0.6], [1.0, -2.0])
     torque = robot.motor_torque + np.linspace(2.0, -1.0, len(robot.theta))
+
+    def stiffening() -> float:
+        return float(robot.stiffness[1, 0] * HARDENING.energy(robot.theta[1] - robot.q[1]))
+
     if kind == "input":
         robot.stiffness[1] = 600.0
-    before, powers = total(robot), []
-    for _ in range(count):
-        input_power = 0.0
-        if kind == "input":
-            bent = robot.theta[1] - robot.q[1]
-            input_power = float(robot.stiffness[1, 0] * HARDENING.energy(bent))
-        powers.append((torque @ robot.thetad + input_power, robot.dissipation()))
-        after = total(robot)
-        robot.step(torque, dt)
-    weights = np.full(count, 2.0)
-    weights[1::2], weights[[0, -1]] = 4.0, 1.0
-    supplied, lost = weights @ np.array(powers) * dt / 3.0
+        gained, supplied, lost = balance(robot, torque, 0.25e-3, stiffening)
+    else:
+        gained, supplied, lost = balance(robot, torque, 0.25e-3)
     assert lost > 0.1
-    assert abs(after - before - supplied + lost) < 1e-6 * (abs(supplied) + lost)
+    assert abs(gained - supplied + lost) < 1e-6 * (abs(supplied) + lost)
 
 
 @kinds
@@ -661,7 +632,7 @@ def test_a_stiffness_input_moves_on_at_its_rate_within_its_range():
 
 def stopped(**options) -> ElasticRobot:
     links = replace(wheel(0.5), limits=JointLimits([-0.3], [0.2], [np.inf], [np.inf]))
-    return ElasticRobot(links, linear(("joint1",), np.inf, 0.0), **options)
+    return ElasticRobot(links, linear_springs(("joint1",), np.inf, 0.0), **options)
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])

@@ -31,21 +31,6 @@ from multibody_dynamics.dynamics.rigid import (
 from rejections import assert_rejected
 from robots import random_state
 
-
-def peak_error(arm: arms.Arm, law: Controller, reference, steps: int, lead: float = 0.0) -> float:
-    """Largest error of a link with the torque held for a millisecond."""
-    plant, second = arms.HeldPlant(arm), at_rest(*arm).second
-    plant.stiffness[0] = second[0]
-    plant.reset(arms.flat_motion(arm, reference(0.0), second)[0])
-    worst = 0.0
-    for k in range(steps):
-        t = 1e-3 * k
-        ahead = reference(t + lead) if lead else None
-        plant.step(law.update(reference(t), *plant.state, stiffness=second, ahead=ahead), 1e-3)
-        worst = max(worst, np.abs(plant.state[0] - reference(t + 1e-3)[0]).max())
-    return worst
-
-
 # Against their formulas
 
 
@@ -163,7 +148,7 @@ def test_order_of_tracking_errors_on_a_fast_motion(arm, bandwidth, factor):
     arm = arm()
     reference = arms.exciting(arm, 0.5)
     peak = {
-        name: peak_error(arm, law, reference, 250, 0.5e-3)
+        name: arms.peak_error(arm, law, reference, 250, 0.5e-3)
         for name, law in laws(arm, bandwidth).items()
     }
     flattest = max(peak["linearising"], peak["state feedback"])
@@ -173,16 +158,17 @@ def test_order_of_tracking_errors_on_a_fast_motion(arm, bandwidth, factor):
 @pytest.mark.parametrize("arm", [arms.linear_arm, arms.antagonistic_arm, arms.elastic_panda])
 def test_a_lead_of_half_a_cycle_compensates_for_holding_the_torque(arm):
     arm = arms.without_coulomb(arm())
-    model, actuators, rest = arm
-    reference = arms.exciting(arm, 0.5)
-    gains = optimal_gains(model, actuators, rest, 20.0)
-    held = peak_error(arm, LinearFeedback(model, actuators, gains), reference, 250)
-    ahead = peak_error(arm, LinearFeedback(model, actuators, gains), reference, 250, 0.5e-3)
+    gains = optimal_gains(*arm, 20.0)
+    poles = JointPoles.from_bandwidth(arm.actuators, 60.0)
+
+    def error(kind, design, ahead, **options):
+        law = kind(*arm[:2], design, **options)
+        return arms.peak_error(arm, law, arms.exciting(arm, 0.5), 250, ahead)
+
+    held, ahead = (error(LinearFeedback, gains, each) for each in (0.0, 0.5e-3))
     assert 30.0 * ahead < held
-    poles = JointPoles.from_bandwidth(actuators, 60.0)
-    held = peak_error(arm, FeedbackLinearization(model, actuators, poles), reference, 250)
-    led = FeedbackLinearization(model, actuators, poles, lead=0.5e-3)
-    assert 10.0 * peak_error(arm, led, reference, 250, 0.5e-3) < held
+    held = error(FeedbackLinearization, poles, 0.0)
+    assert 10.0 * error(FeedbackLinearization, poles, 0.5e-3, lead=0.5e-3) < held
 
 
 def weak_shoulder(limit: float) -> arms.Arm:
@@ -203,8 +189,7 @@ def test_a_saturated_motor_does_not_wind_up_an_integral(kind):
     def overshoot(integral: float, reports: bool, observes: bool) -> tuple[float, float]:
         law = LinearFeedback(model, actuators, gains, integral=integral)
         observer = DisturbanceObserver.of_motors(model, actuators, 20.0)
-        plant = arms.HeldPlant(arm)
-        plant.reset(np.concatenate(arms.at_start(arm._replace(rest=rest - [0.4, 0.0]))[0]))
+        plant = arms.plant_on(arm._replace(rest=rest - [0.4, 0.0]))
         desired, worst = arms.still(arm), 0.0
         for k in range(3000 if integral else 2000):
             q, qd, theta, thetad = plant.state

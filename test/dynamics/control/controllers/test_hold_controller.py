@@ -65,14 +65,9 @@ def at_rest_load(arm: arms.Arm) -> np.ndarray:
 @pytest.mark.parametrize("arm", ALL)
 def test_a_position_is_held_where_it_is(arm):
     arm = arm()
-    law = holding(arm)
-    rest = at_rest(*arm)
-    law.stiffness[:] = rest.second
+    law, plant = holding(arm), arms.plant_on(arm)
+    law.stiffness[:] = at_rest(*arm).second
     law.hold_at(arm.rest)
-    plant = arms.HeldPlant(arm)
-    plant.stiffness[:] = rest.second[:2]
-    zero = np.zeros(arm.model.n)
-    plant.reset(np.concatenate((arm.rest, zero, rest.theta, 0 * rest.theta)))
     for _ in range(100):
         plant.step(law.update(None, None, None, *plant.state[2:]), 1e-3)
     np.testing.assert_allclose(plant.state[0], arm.rest, atol=1e-9)

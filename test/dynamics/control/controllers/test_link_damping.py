@@ -14,14 +14,9 @@ from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from rejections import assert_rejected
 
 ALL = [
-    arms.linear_arm,
-    arms.nonlinear_arm,
-    arms.antagonistic_arm,
-    arms.damped_arm,
-    arms.elastic_panda,
-    arms.mixed_panda,
-    *arms.OTHER_ARMS,
-]
+    arms.linear_arm, arms.nonlinear_arm, arms.antagonistic_arm, arms.damped_arm,
+    arms.elastic_panda, arms.mixed_panda, *arms.OTHER_ARMS,
+]  # fmt: skip
 
 
 def poles(arm: arms.Arm, rates: float = 1.0, **settings) -> np.ndarray:

@@ -10,14 +10,7 @@ import numpy as np
 import pytest
 
 import elastic_arms as arms
-from multibody_dynamics.dynamics.control import (
-    ControllerSettings,
-    GainSchedule,
-    ScheduledFeedback,
-    coupled_gains,
-    modal_gains,
-    retune,
-)
+from multibody_dynamics.dynamics import control
 from multibody_dynamics.dynamics.control.controllers import scheduled_feedback
 from multibody_dynamics.dynamics.core import DynamicsError, InputError
 from multibody_dynamics.dynamics.elastic import Actuators
@@ -28,11 +21,15 @@ PATIENCE = 60000  # cycles, of 1 ms or more, until a process has answered
 
 
 def schedule(arm, bandwidth=30.0, **settings):
-    return GainSchedule(model=arm.model, actuators=arm.actuators, bandwidth=bandwidth, **settings)
+    return control.GainSchedule(
+        model=arm.model, actuators=arm.actuators, bandwidth=bandwidth, **settings
+    )
 
 
 def feedback(arm, gains=None, **settings):
-    return ScheduledFeedback(arm.model, arm.actuators, gains or schedule(arm), arm.rest, **settings)
+    return control.ScheduledFeedback(
+        arm.model, arm.actuators, gains or schedule(arm), arm.rest, **settings
+    )
 
 
 def run(law, arm, times, error=0.0):
@@ -48,7 +45,7 @@ def run(law, arm, times, error=0.0):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Failing(GainSchedule):
+class Failing(control.GainSchedule):
     """Designs only up to a position of the first joint."""
 
     limit: float
@@ -65,10 +62,10 @@ def test_it_is_the_design_at_that_pose():
     q = arm.rest + 0.3
     found = schedule(arm, 40.0, delay=1e-3).at(q)
     np.testing.assert_array_equal(
-        found.values, coupled_gains(arm.model, arm.actuators, q, 40.0, delay=1e-3).values
+        found.values, control.coupled_gains(arm.model, arm.actuators, q, 40.0, delay=1e-3).values
     )
     found = schedule(arm, 40.0, design="modal").at(q)
-    wanted = modal_gains(arm.model, arm.actuators, q, 40.0).values
+    wanted = control.modal_gains(arm.model, arm.actuators, q, 40.0).values
     np.testing.assert_array_equal(found.values, wanted)
     late = schedule(arm, 40.0, delay=2.5e-3)
     assert late.late_cycles == len(late.at(q).past)
@@ -93,7 +90,7 @@ def test_a_design_that_is_unstable_without_sampling_is_refused():
     heavy = arm.model.with_payload(1, 40.0, (0.3, 0.0, 0.0))
     soft = Actuators(arm.actuators.joint_names, (arms.series(4000.0), arms.series(900.0)))
     upright = np.array([-np.pi / 2, 0.0])
-    found = GainSchedule(model=heavy, actuators=soft, bandwidth=2.0, design="modal")
+    found = control.GainSchedule(model=heavy, actuators=soft, bandwidth=2.0, design="modal")
     with pytest.raises(InputError, match="the whole arm has a pole at"):
         found.checked_at(upright)
     assert np.isfinite(found.at(upright).values).all()
@@ -265,13 +262,13 @@ def test_retune_blends_in_other_gains():
     settings = {"law": "state_feedback", "gain_design": "coupled", "position": arm.rest}
     law = arms.law_of(arm, bandwidth=20.0, **settings)
     before = law.current.copy()
-    retune(law, ControllerSettings(bandwidth=40.0, **settings))
+    control.retune(law, control.ControllerSettings(bandwidth=40.0, **settings))
     np.testing.assert_array_equal(law.current, before)
     desired = arms.still(arm)
     for _ in range(60):
         law.update(desired, arm.rest, np.zeros(2), arm.rest, np.zeros(2))
     np.testing.assert_allclose(law.current, schedule(arm, 40.0).at(arm.rest).values, rtol=1e-12)
     with pytest.raises(InputError, match="differs from the running"):
-        retune(law, ControllerSettings(bandwidth=40.0, delay=1e-3, **settings))
+        control.retune(law, control.ControllerSettings(bandwidth=40.0, delay=1e-3, **settings))
     with pytest.raises(InputError, match="update_time is -1"):
         feedback(arm, update_time=-1.0)

@@ -155,17 +155,7 @@ def test_a_motion_is_followed_exactly(make):
     """In continuous time, from the right start, the torques of the motion keep the arm on it."""
     arm = arms.without_coulomb(make())
     law = control.TorqueController(*arm[:2], control.inertia_shaping_gains(*arm), period=2e-4)
-    reference, second = arms.exciting(arm, 0.4), control.at_rest(*arm).second
-    plant = arms.HeldPlant(arm)
-    plant.stiffness[0] = second[0]
-    plant.reset(arms.flat_motion(arm, reference(0.0), second)[0])
-    worst = 0.0
-    for k in range(1500):
-        t = 2e-4 * k
-        ahead = reference(t + 1e-4)
-        plant.step(law.update(reference(t), *plant.state, stiffness=second, ahead=ahead), 2e-4)
-        worst = max(worst, np.abs(plant.state[0] - reference(t + 2e-4)[0]).max())
-    assert worst < 1e-4
+    assert arms.peak_error(arm, law, arms.exciting(arm, 0.4), 1500, 1e-4, 2e-4) < 1e-4
 
 
 def test_the_impedance_of_a_motion_is_the_one_requested():
@@ -176,11 +166,7 @@ def test_the_impedance_of_a_motion_is_the_one_requested():
         *arm[:2], control.torque_observer_gains(*arm, observer_share=1.0),
         link_stiffness=stiffness, link_damping=[14.0, 3.0],
     )  # fmt: skip
-    desired = arms.still(arm)
-    state, _, _ = arms.at_start(arm)
-
-    plant = arms.HeldPlant(arm)
-    plant.reset(np.concatenate(state))
+    desired, plant = arms.still(arm), arms.plant_on(arm)
     g = gravity_forces(arm.model, arm.rest)
     law.external_torque[:] = push  # the law leaves this out of its torques: the arm feels -push
     for _ in range(4000):

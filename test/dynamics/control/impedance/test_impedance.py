@@ -16,13 +16,9 @@ from rejections import assert_rejected
 
 LAWS = [control.JointImpedance, control.CartesianImpedance]
 CLAIMED = [
-    arms.linear_arm,
-    arms.nonlinear_arm,
-    arms.damped_arm,
-    arms.antagonistic_arm,
-    arms.pretensioned_arm,
-    arms.mixed_panda,
-]
+    arms.linear_arm, arms.nonlinear_arm, arms.damped_arm, arms.antagonistic_arm,
+    arms.pretensioned_arm, arms.mixed_panda,
+]  # fmt: skip
 
 
 def random_state(arm: arms.Arm, rng: np.random.Generator) -> np.ndarray:

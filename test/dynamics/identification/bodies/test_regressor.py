@@ -258,13 +258,9 @@ def parameters_of(M):
 def test_two_links_have_the_base_parameters_of_the_textbooks():
     base = idn.base_parameters(two_link_planar(l1=0.5))
     assert base.describe().splitlines() == [
-        "upper_arm.mx +0.5 forearm.m",
-        "upper_arm.mz",
-        "upper_arm.Iyy +0.25 forearm.m",
-        "forearm.mx",
-        "forearm.mz",
-        "forearm.Iyy",
-    ]
+        "upper_arm.mx +0.5 forearm.m", "upper_arm.mz", "upper_arm.Iyy +0.25 forearm.m",
+        "forearm.mx", "forearm.mz", "forearm.Iyy",
+    ]  # fmt: skip
     assert base.names == tuple(line.split()[0] for line in base.describe().splitlines())
     weightless = idn.base_parameters(two_link_planar().with_gravity((0, 0, 0)))
     assert weightless.names == ("upper_arm.Iyy", "forearm.mx", "forearm.mz", "forearm.Iyy")
