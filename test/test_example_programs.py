@@ -228,6 +228,10 @@ CHECKS = {
 }
 
 
+def test_every_example_is_checked():
+    assert [file.stem for file in EXAMPLES] == list(CHECKS)
+
+
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_the_example_prints_correct_numbers(file, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -154,12 +154,9 @@ def test_filters_of_damped_springs_do_not_affect_other_joints():
     np.testing.assert_allclose(settled, [0.2 - 4.0 * 5.0 / 100.0**2, 0.0])
     several = actuators.deflection_after(np.array([[0.1, 0.7], [0.2, 0.0]]), torque, 0.01)
     np.testing.assert_array_equal(several[0], found)
-    assert_rejected(
-        (
-            lambda: actuators.deflection_after(np.zeros((2, 2)), np.zeros((3, 3, 2)), 0.01),
-            "torque (3,) deflection (2,)",
-        )
-    )
+    three, two = np.zeros((3, 3, 2)), np.zeros((2, 2))
+    shapes = "torque (3,) deflection (2,)"
+    assert_rejected((lambda: actuators.deflection_after(two, three, 0.01), shapes))
 
 
 def test_bad_input_is_named():

@@ -436,11 +436,9 @@ def test_every_parameter_of_every_joint_has_an_effect(field, joint):
 
 def test_inconsistent_data_are_rejected():
     twice = arm().with_reflected_inertia({"joint2": 0.1})
+    others = linear_springs(("other",), 1.0, 1.0)
     assert_rejected(
-        (
-            lambda: ElasticRobot(wheel(1.0), linear_springs(("other",), 1.0, 1.0)),
-            "actuators other joint1",
-        ),
+        (lambda: ElasticRobot(wheel(1.0), others), "actuators other joint1"),
         (lambda: ElasticRobot(twice, linear_springs(NAMES, **LOSSLESS)), "joint2 twice"),
         (lambda: make(link_viscous=-1.0), "'joint1' link_viscous -1"),
         (lambda: make(link_viscous=[0.0, -2.0, 0.0, 0.0]), "'joint2' link_viscous -2"),

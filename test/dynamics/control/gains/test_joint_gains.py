@@ -306,20 +306,14 @@ def test_inconsistent_arguments_of_designs_are_rejected():
     weak = arms.two_links(short, arms.series(200.0))
     slack = PolynomialSpring((1.0, 10.0), travel=(0.0, 0.1))
     hanging = arms.two_links(arms.series(400.0), Antagonistic(arms.MOTOR, arms.MOTOR, slack, slack))
-    three = np.zeros((3, 2))
+    three, design = np.zeros((3, 2)), control.optimal_gains
     assert_rejected(
-        (
-            lambda: control.optimal_gains(arm.model, springs, arm.rest, 10.0),
-            "two_link_planar elbow",
-        ),
+        (lambda: design(arm.model, springs, arm.rest, 10.0), "two_link_planar elbow"),
         (lambda: control.closed_loop_poles(*arm, strange), "gains panda_joint1"),
         (lambda: control.motor_side_gains(joints, 1.0, [1.0, -1.0]), "'elbow' derivative -1"),
         (lambda: control.StateFeedbackGains(joints.joint_names, three), "gains (..., 4, 2)"),
-        (
-            lambda: control.optimal_gains(*arms.antagonistic_arm(), 10.0, [4e3]),
-            "'elbow' stiffness 4000",
-        ),
-        (lambda: control.optimal_gains(*weak, 10.0), "'shoulder' beyond travel"),
+        (lambda: design(*arms.antagonistic_arm(), 10.0, [4e3]), "'elbow' stiffness 4000"),
+        (lambda: design(*weak, 10.0), "'shoulder' beyond travel"),
         (lambda: control.at_rest(*hanging), "'elbow'"),
         (lambda: control.placed_gains(*arms.elastic_panda(), fast), "whole arm pole"),
     )

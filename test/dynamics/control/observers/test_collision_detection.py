@@ -213,20 +213,25 @@ def test_announced_torques_are_no_contact_and_do_not_hide_one():
     assert any(cycle(40.0, 40.0) for _ in range(21))
 
 
+def announced_late(detector: control.CollisionDetector, load: float, late: int):
+    """Residuals (700,) at the shoulder, and whether there was a contact, of an arm at rest under a
+    load in N m that comes after 0.4 s and is announced `late` ms later."""
+    q, weight = np.zeros(2), dyn.gravity_forces(robot()[0], np.zeros(2))
+    torque, residuals, found = np.array([load, 0.0]), [], False
+    for k in range(700):
+        acts, told = (k >= 400) * torque, (k >= 400 + late) * torque
+        found |= detector.update(k * PERIOD, q, 0.0 * q, weight - acts, told)
+        residuals.append(float(detector.residual[control.PUSH, 0]))
+    return np.array(residuals), found
+
+
 def test_a_wrench_that_is_announced_late_shows_as_the_filter_says():
     """A step that is announced d s late is a pulse of that length for the filter: its residual is
     at most d times the peak of the impulse response, 27 W e^-3 / 6."""
-    late = 4
-    detector = control.CollisionDetector(*robot(), thresholds(1e6))
-    q, weight = np.zeros(2), dyn.gravity_forces(robot()[0], np.zeros(2))
-    torque = np.array([5.0, 0.0])
-    largest = 0.0
-    for k in range(700):
-        acts, told = k >= 400, k >= 400 + late
-        detector.update(k * PERIOD, q, 0.0 * q, weight - acts * torque, told * torque)
-        largest = max(largest, float(detector.residual[control.PUSH, 0]))
+    late, detector = 4, control.CollisionDetector(*robot(), thresholds(1e6))
+    residuals, _ = announced_late(detector, 5.0, late)
     peak = 27.0 / 6.0 * np.exp(-3.0) * detector.settings.bandwidth
-    assert largest == pytest.approx(5.0 * peak * late * PERIOD, rel=0.1)
+    assert residuals.max() == pytest.approx(5.0 * peak * late * PERIOD, rel=0.1)
     np.testing.assert_allclose(detector.residual[control.PUSH], 0.0, atol=1e-6)
 
 
@@ -236,9 +241,4 @@ def test_how_late_a_load_of_30_N_m_may_be_announced(late, least):
     a load that is announced `late` ms late is a contact."""
     for threshold in (0.95 * least, 1.05 * least):
         detector = control.CollisionDetector(*robot(), thresholds(threshold))
-        q, weight = np.zeros(2), dyn.gravity_forces(robot()[0], np.zeros(2))
-        load, found = np.array([30.0, 0.0]), False
-        for k in range(600):
-            acts, announced = k >= 400, k >= 400 + late
-            found |= detector.update(1e-3 * k, q, 0.0 * q, weight - acts * load, announced * load)
-        assert found == (threshold < least)
+        assert announced_late(detector, 30.0, late)[1] == (threshold < least)

@@ -396,10 +396,7 @@ def test_limits_and_names_are_checked():
         return lambda: scale_time(fast_motion(), panda(), panda_joints(), limits, **options)
 
     assert_rejected(
-        (
-            lambda: MotionLimits(names, motor_speed=[1, 1, -1, 1, 1, 1, 1]),
-            "speed panda_joint3 -1.0",
-        ),
+        (lambda: MotionLimits(names, motor_speed=[1, 1, -1, *[1] * 4]), "speed panda_joint3 -1.0"),
         (lambda: MotionLimits(names, deflection=[0.1, 0.2]), "deflection 7 limits"),
         (lambda: MotionLimits(names, deflection=ends), "deflection 'panda_joint2' [0.1 0.1]"),
         (scaled(names[::-1]), "limits: expected panda_joint7"),

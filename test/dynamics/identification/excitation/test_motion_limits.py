@@ -95,17 +95,14 @@ def test_at_rest_is_the_use_of_a_motion_that_does_not_move():
 
 
 def test_wrong_limits_are_refused_by_name():
-    model, of, zero = panda(), idn.ExcitationLimits.of, np.zeros(7)
+    model, made, zero = panda(), idn.ExcitationLimits, np.zeros(7)
     rows = (-1.0, 1.0, np.ones(3), 1.0, 1.0, 1.0)
     assert_rejected(
-        (lambda: of(model, margin=1.0), "margin"),
-        (lambda: of(model, acceleration=-1.0), "acceleration of joint 'panda_joint1'"),
-        (lambda: of(model, box=[[1, 0, 0], [0, 1, 1]]), "lower corner"),
-        (
-            lambda: idn.ExcitationLimits(model, zero, zero, *np.ones((4, 7))),
-            "position 'panda_joint1'",
-        ),
-        (lambda: idn.ExcitationLimits(model, *rows), "velocity: a number or 7 values (3,)"),
+        (lambda: made.of(model, margin=1.0), "margin"),
+        (lambda: made.of(model, acceleration=-1.0), "acceleration of joint 'panda_joint1'"),
+        (lambda: made.of(model, box=[[1, 0, 0], [0, 1, 1]]), "lower corner"),
+        (lambda: made(model, zero, zero, *np.ones((4, 7))), "position 'panda_joint1'"),
+        (lambda: made(model, *rows), "velocity: a number or 7 values (3,)"),
     )
 
 

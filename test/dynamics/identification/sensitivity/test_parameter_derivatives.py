@@ -253,14 +253,12 @@ def test_without_parameters_the_matrix_has_no_columns(small):
 def test_bad_arguments_are_named(small):
     (q, qd, qdd), gravity = draw(small, 3), Dependence.on_gravity()
     short = Dependence(names=("a", "b"), screw=np.zeros((1, small.n, 6)))
-    nan, inverse = [1.0, np.nan, 0, 0], idn.inverse_dynamics_sensitivity
+    inverse, forward = idn.inverse_dynamics_sensitivity, idn.forward_dynamics_sensitivity
+    nan = [1.0, np.nan, 0, 0]
     assert_rejected(
         (lambda: inverse(small, short, q, qd, qdd), "derivatives of screw"),
         (lambda: inverse(small, gravity, q, nan, qdd), "qd"),
-        (
-            lambda: idn.forward_dynamics_sensitivity(small, gravity, q, qd, np.zeros(3)),
-            "tau: shape",
-        ),
+        (lambda: forward(small, gravity, q, qd, np.zeros(3)), "tau: shape"),
         (lambda: Dependence.on_joints(small, "q", ["elbow"]), "no joint 'elbow'"),
         (lambda: Dependence.on_joints(small, "velocity"), "quantity"),
         (lambda: Dependence.on_mass(small, "hand"), "no body or frame 'hand'"),
