@@ -7,21 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from elastic_arms import (
-    MOTOR,
-    SMALL,
-    TENDON,
-    Arm,
-    antagonistic_arm,
-    at_start,
-    damped_arm,
-    linear_arm,
-    mixed_panda,
-    nonlinear_arm,
-    pretensioned_arm,
-    series,
-    two_links,
-)
+import elastic_arms as arms
 from multibody_dynamics.dynamics.core.inputs import Array
 from multibody_dynamics.dynamics.elastic import (
     Antagonistic,
@@ -42,48 +28,43 @@ LINEAR_ONLY = ("state_feedback, modal", "torque_source")
 
 
 @cache
-def branched_arm() -> Arm:
+def branched_arm() -> arms.Arm:
     """A tree with off-axis revolute and prismatic joints, and actuators of many kinds."""
     model = random_tree(5, 7, kinds=("revolute", "prismatic"), branching=0.6)
     actuators = Actuators(
         model.joint_names,
         (
-            series(4000.0, damping=30.0),
-            SeriesElastic(MOTOR, CubicSpring(1500.0, 4e4)),
-            Antagonistic(SMALL, SMALL, TENDON, TENDON, regulates="pretension"),
-            series(2000.0, SMALL),
-            Rigid(MOTOR),
+            arms.series(4000.0, damping=30.0),
+            SeriesElastic(arms.MOTOR, CubicSpring(1500.0, 4e4)),
+            Antagonistic(arms.SMALL, arms.SMALL, arms.TENDON, arms.TENDON, regulates="pretension"),
+            arms.series(2000.0, arms.SMALL),
+            Rigid(arms.MOTOR),
         ),
     )
-    return Arm(model, actuators, np.full(5, 0.1))
+    return arms.Arm(model, actuators, np.full(5, 0.1))
 
 
 @cache
-def frictionless_arm() -> Arm:
+def frictionless_arm() -> arms.Arm:
     """Two linear springs, and motors without friction."""
-    return two_links(series(400.0, Motor(0.5)), series(200.0, Motor(0.2)))
+    return arms.two_links(arms.series(400.0, Motor(0.5)), arms.series(200.0, Motor(0.2)))
 
 
 ARMS = (
-    linear_arm,
-    nonlinear_arm,
-    damped_arm,
-    antagonistic_arm,
-    pretensioned_arm,
-    mixed_panda,
-    branched_arm,
-)
+    arms.linear_arm, arms.nonlinear_arm, arms.damped_arm, arms.antagonistic_arm,
+    arms.pretensioned_arm, arms.mixed_panda, branched_arm,
+)  # fmt: skip
 
 
-def claimed(arm: Arm, claim: str):
+def claimed(arm: arms.Arm, claim: str):
     """The law with the settings for which it claims a storage function."""
     return PASSIVITY_CLAIMS[claim].controller(arm.model, arm.actuators, arm.rest)
 
 
-def random_states(arm: Arm, count: int, rng: np.random.Generator) -> ArmStates:
+def random_states(arm: arms.Arm, count: int, rng: np.random.Generator) -> ArmStates:
     """States near the arm's rest, with all velocities of about 1/s and springs bent either way."""
     actuators, (n, m) = arm.actuators, (arm.model.n, len(arm.actuators.motors))
-    (rest, _, theta, _), _, _ = at_start(arm)
+    (rest, _, theta, _), _, _ = arms.at_start(arm)
     q, qd = rest + rng.uniform(-0.3, 0.3, (count, n)), rng.normal(size=(count, n))
     bent = rng.uniform(-0.25, 0.25, (count, n))[:, actuators.joint_of_motor]
     theta = theta + (q - rest)[:, actuators.joint_of_motor] + bent
@@ -94,12 +75,12 @@ def random_states(arm: Arm, count: int, rng: np.random.Generator) -> ArmStates:
     return ArmStates(q, qd, theta, thetad)
 
 
-def random_contacts(arm: Arm, count: int, rng: np.random.Generator) -> Array:
+def random_contacts(arm: arms.Arm, count: int, rng: np.random.Generator) -> Array:
     """(count, n) external joint torques in N m."""
     return rng.normal(0.0, 30.0, (count, arm.model.n))
 
 
-def away_from_ends(arm: Arm, states: ArmStates) -> np.ndarray:
+def away_from_ends(arm: arms.Arm, states: ArmStates) -> np.ndarray:
     """(k,) mask of the states in which no spring is at an end of its travel, where the law of the
     spring has a kink that central differences cannot cross."""
     found = arm.actuators.springs(*states, beyond="continue")

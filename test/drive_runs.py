@@ -33,12 +33,9 @@ def real_planar(stiffer=1.2, cubic=0.0):
     found = []
     for actuator in actuators.actuators:
         motor = replace(
-            actuator.motor,
-            inertia=1.25 * actuator.motor.inertia,
-            viscous=0.8,
-            coulomb=0.6,
+            actuator.motor, inertia=1.25 * actuator.motor.inertia, viscous=0.8, coulomb=0.6,
             coulomb_velocity=0.08,
-        )
+        )  # fmt: skip
         K = stiffer * actuator.spring.K
         spring = elastic.CubicSpring(K, cubic * K) if cubic else elastic.LinearSpring(K)
         found.append(elastic.SeriesElastic(motor, spring))

@@ -296,13 +296,35 @@ def flat_motion(arm: Arm, desired: Array, second: Array) -> tuple[Array, MotorMo
     return np.concatenate((*desired[:2], motors.position, motors.velocity)), motors
 
 
+def plant_on(arm: Arm, desired: Array | None = None) -> HeldPlant:
+    """The plant on a desired motion (5, n), by default at rest."""
+    plant, second = HeldPlant(arm), at_rest(*arm).second
+    plant.stiffness[:] = second[:2]
+    plant.reset(flat_motion(arm, still(arm) if desired is None else desired, second)[0])
+    return plant
+
+
 def in_motion(arm: Arm, speed: float) -> HeldPlant:
     """The plant in the middle of a motion."""
-    desired, second = exciting(arm, speed)(0.4), at_rest(*arm).second
-    plant = HeldPlant(arm)
-    plant.stiffness[:] = second[:2]
-    plant.reset(flat_motion(arm, desired, second)[0])
-    return plant
+    return plant_on(arm, exciting(arm, speed)(0.4))
+
+
+def peak_error(
+    arm: Arm,
+    law: control.Controller,
+    reference: Callable[[float], Array],
+    steps: int,
+    lead: float = 0.0,
+    period: float = 1e-3,
+) -> float:
+    """Largest error of a link along a reference, with the torque held for a period in s, and the
+    motion `lead` s ahead handed to the law."""
+    plant, second, worst = plant_on(arm, reference(0.0)), at_rest(*arm).second, 0.0
+    for t in period * np.arange(steps):
+        ahead = reference(t + lead) if lead else None
+        plant.step(law.update(reference(t), *plant.state, stiffness=second, ahead=ahead), period)
+        worst = max(worst, np.abs(plant.state[0] - reference(t + period)[0]).max())
+    return worst
 
 
 def still(arm: Arm) -> Array:

@@ -27,14 +27,22 @@ QUADRATIC = PolynomialSpring((40.0, 900.0), travel=(0.0, 0.6))
 STRONG = PolynomialSpring((60.0, 700.0, 500.0), travel=(0.0, 0.6))
 
 
+def linear_springs(names, stiffness, inertia, sources=(), **columns) -> Actuators:
+    """Linear springs in N m/rad, rigid joints where the stiffness is infinite; `columns` are other
+    data of the motors, and scalars apply to every joint."""
+    rows = np.broadcast_arrays(names, stiffness, inertia, *columns.values())
+    actuators = []
+    for _, K, own, *others in zip(*rows, strict=True):
+        motor = Motor(own, **dict(zip(columns, others, strict=True)))
+        actuators.append(SeriesElastic(motor, LinearSpring(K)) if np.isfinite(K) else Rigid(motor))
+    return Actuators(tuple(names), actuators, sources)
+
+
 def motion(n: int, t: float, seed: int = 4, amplitude: float = 0.3) -> Array:
     """(5, n): two sines per joint, with all derivatives."""
     rng = np.random.default_rng(seed)
-    w, phase, a = (
-        rng.uniform(1.5, 4.0, (2, n)),
-        rng.uniform(0, 6, (2, n)),
-        rng.uniform(0.3, 1, (2, n)),
-    )
+    w, phase = rng.uniform(1.5, 4.0, (2, n)), rng.uniform(0, 6, (2, n))
+    a = rng.uniform(0.3, 1, (2, n))
     orders = np.arange(5)[:, None, None]
     waves = amplitude * a * w**orders * np.sin(w * t + phase + orders * np.pi / 2)
     return waves.sum(axis=1)

@@ -59,11 +59,7 @@ class ForkedProcess:
     """A running module, or program (a path), with what tests use of subprocess.Popen."""
 
     def __init__(
-        self,
-        what: str | Path,
-        arguments: Sequence[str],
-        environment: Mapping[str, str],
-        log: Path,
+        self, what: str | Path, arguments: Sequence[str], environment: Mapping[str, str], log: Path
     ) -> None:
         _start_server()
         self._process = CONTEXT.Process(

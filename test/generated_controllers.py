@@ -15,10 +15,8 @@ import numpy as np
 import pytest
 
 from elastic_arms import MOTOR, SMALL, Arm, series
-from multibody_dynamics.dynamics.elastic import Rigid
-from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
-from multibody_dynamics.dynamics.elastic.actuators import Actuators
-from multibody_dynamics.dynamics.model.urdf import load_urdf
+from multibody_dynamics.dynamics.elastic import Actuators, Rigid, load_actuators
+from multibody_dynamics.dynamics.model import load_urdf
 from multibody_dynamics.simulation.compiled_controller import CompiledController
 from multibody_dynamics.tools.robot.c_package import write
 from multibody_dynamics.tools.robot.controller_package import controller_package

@@ -26,6 +26,7 @@ from studies.simulated_recording import drive_of, motor_commands, record
 
 URDF = CONFIG / "robots" / "planar_two_link.urdf"
 SPRINGS = CONFIG / "elastic_joints" / "planar_two_link.yaml"
+PLANAR = URDF, SPRINGS
 JOINTS = ("shoulder", "elbow")
 STIFFER, HEAVIER = 1.2, 0.8  # true rotors and springs over those of the data sheet
 NOISE = 0.02  # N m
@@ -42,50 +43,51 @@ class IdentifiedArm(NamedTuple):
     files: RobotFiles
 
 
-def sheet() -> tuple[dyn.MultibodyModel, dyn.Actuators]:
+def sheet(files: tuple[Path, Path] = PLANAR) -> tuple[dyn.MultibodyModel, dyn.Actuators]:
     """The robot of the data sheet."""
-    model = dyn.load_urdf(URDF)
-    return model, dyn.load_actuators(SPRINGS, model.joint_names)
+    model = dyn.load_urdf(files[0])
+    return model, dyn.load_actuators(files[1], model.joint_names)
 
 
-def hidden(folder: Path) -> tuple[dyn.MultibodyModel, dyn.Actuators]:
-    """A robot with stiffer springs and lighter rotors."""
-    model, actuators = sheet()
-    found = Results()
-    for joint, actuator in zip(actuators.joint_names, actuators.actuators, strict=True):
-        found.springs[joint] = {"stiffness": Figure(STIFFER * actuator.spring.K)}
-        found.motors[joint] = {"inertia": Figure(HEAVIER * actuator.motor.inertia)}
-    folder.mkdir()
-    for name, content in write_back(found, URDF, SPRINGS).files.items():
-        (folder / name).write_bytes(content)
-    return model, dyn.load_actuators(folder / SPRINGS.name, model.joint_names)
-
-
-def recording(model, actuators, frequency: float, seed: int):
-    """A recording of the hidden robot, driven with the model of the data sheet."""
-    known = sheet()
-    motion = exciting_motion(model, duration=5.0, ramp=1.0, frequency=frequency)
-    commands = motor_commands(*known, motion, 2e-3)
+def recording(model, actuators, frequency: float, seed: int, files=PLANAR, *, duration=5.0,
+              second=None):  # fmt: skip
+    """A recording of the hidden robot, driven with the model of the data sheet, and, if it has one,
+    the second output at times (k,)."""
+    known = sheet(files)
+    motion = exciting_motion(model, duration=duration, ramp=1.0, frequency=frequency)
+    commands = motor_commands(*known, motion, 2e-3, second)
     plant = ElasticRobot(model, actuators, drive=drive_of(*known, commands.q[0]))
     return record(plant, commands, EXACT, NOISE, seed)
 
 
-@cache
-def planar_arm() -> IdentifiedArm:
-    """The whole road, driven once."""
-    folder = Path(mkdtemp())
-    model, actuators = hidden(folder / "hidden")
+def road(changes: Results, files: tuple[Path, Path] = PLANAR, **options) -> IdentifiedArm:
+    """The whole road of a robot that differs from its data sheet by these changes."""
+    folder, (urdf, springs) = Path(mkdtemp()), files
+    real = folder / "hidden"
+    real.mkdir()
+    for name, content in write_back(changes, urdf, springs).files.items():
+        (real / name).write_bytes(content)
+    robot = sheet((urdf, real / springs.name))
     paths = []
     for k, (name, frequency) in enumerate((("fitted", 1.0), ("held_out", 0.7))):
-        path = folder / f"{name}.npz"
-        recording(model, actuators, frequency, k).write(path, actuators)
-        paths.append(path)
+        paths.append(folder / f"{name}.npz")
+        recording(*robot, frequency, k, files, **options).write(paths[-1], robot[1])
     with redirect_stdout(StringIO()):
-        robot = ["--urdf", str(URDF), "--elastic-joints", str(SPRINGS)]
+        given = ["--urdf", str(urdf), "--elastic-joints", str(springs)]
         identified = str(folder / "identified")
-        assert cli.main(["identify", *map(str, paths), *robot, "-o", identified]) == 0
-        assert cli.main(["write-back", identified, *robot, "-o", str(folder / "new")]) == 0
-    return IdentifiedArm(model, actuators, *paths, RobotFiles(URDF, SPRINGS, folder / "identified"))
+        assert cli.main(["identify", *map(str, paths), *given, "-o", identified]) == 0
+        assert cli.main(["write-back", identified, *given, "-o", str(folder / "new")]) == 0
+    return IdentifiedArm(*robot, *paths, RobotFiles(urdf, springs, folder / "identified"))
+
+
+@cache
+def planar_arm() -> IdentifiedArm:
+    """Stiffer springs and lighter rotors."""
+    found, actuators = Results(), sheet()[1]
+    for joint, actuator in zip(actuators.joint_names, actuators.actuators, strict=True):
+        found.springs[joint] = {"stiffness": Figure(STIFFER * actuator.spring.K)}
+        found.motors[joint] = {"inertia": Figure(HEAVIER * actuator.motor.inertia)}
+    return road(found)
 
 
 ELBOW = CONFIG / "robots" / "antagonistic_elbow.urdf"
@@ -103,34 +105,12 @@ def changing_stiffness(t):
 @cache
 def identified_tendon_arm() -> IdentifiedArm:
     """The same for an arm with an antagonistic elbow, whose stiffness changes during the motion."""
-    folder = Path(mkdtemp())
-    model = dyn.load_urdf(ELBOW)
-    known = dyn.load_actuators(TENDONS, model.joint_names)
-    found = Results()
+    found, elbow = Results(), sheet((ELBOW, TENDONS))[1].actuators[1]
     found.springs["elbow_agonist"] = {
-        f"c{i + 1}": Figure(STRETCHED * c)
-        for i, c in enumerate(known.actuators[1].agonist_spring.coefficients)
+        f"c{i + 1}": Figure(STRETCHED * c) for i, c in enumerate(elbow.agonist_spring.coefficients)
     }
-    found.motors["elbow_antagonist"] = {
-        "inertia": Figure(HEAVIER * known.actuators[1].antagonist.inertia)
-    }
-    (folder / "hidden").mkdir()
-    for name, content in write_back(found, ELBOW, TENDONS).files.items():
-        (folder / "hidden" / name).write_bytes(content)
-    real = dyn.load_actuators(folder / "hidden" / TENDONS.name, model.joint_names)
-    paths = []
-    for k, (name, frequency) in enumerate((("fitted", 1.0), ("held_out", 0.7))):
-        motion = exciting_motion(model, duration=6.0, ramp=1.0, frequency=frequency)
-        commands = motor_commands(model, known, motion, 2e-3, changing_stiffness)
-        plant = ElasticRobot(model, real, drive=drive_of(model, known, commands.q[0]))
-        paths.append(folder / f"{name}.npz")
-        record(plant, commands, EXACT, NOISE, k).write(paths[-1], known)
-    with redirect_stdout(StringIO()):
-        robot = ["--urdf", str(ELBOW), "--elastic-joints", str(TENDONS)]
-        identified = str(folder / "identified")
-        assert cli.main(["identify", *map(str, paths), *robot, "-o", identified]) == 0
-        assert cli.main(["write-back", identified, *robot, "-o", str(folder / "new")]) == 0
-    return IdentifiedArm(model, real, *paths, RobotFiles(ELBOW, TENDONS, folder / "identified"))
+    found.motors["elbow_antagonist"] = {"inertia": Figure(HEAVIER * elbow.antagonist.inertia)}
+    return road(found, (ELBOW, TENDONS), duration=6.0, second=changing_stiffness)
 
 
 def truth(planar_arm: IdentifiedArm) -> dict[str, float]:

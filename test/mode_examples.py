@@ -8,27 +8,14 @@ import numpy as np
 from multibody_dynamics.dynamics.control.arm.modes import Rules, Situation
 
 RULES = Rules(
-    follows=1,
-    stops_on_links=1,
-    link_timeout=0.2,
-    recovers=1,
-    recovery_speed=0.1,
-    recovery_limit=2,
-    recovery_window=60.0,
-    tracking_tolerance=0.2,
-    latency_tolerance=0.005,
-    stop_speed_limit=0.0,
-    stop_timeout=5.0,
-    transfer_time=0.5,
-    stop_transfer_time=0.05,
-    velocity=np.array([2.0, np.inf]),
-    stop_distance=np.array([0.2, 0.4]),
-    late_distance=np.array([0.8, 1.6]),
-    external_load=np.array([60.0, np.inf]),
-    torque_limit=np.array([40.0, 20.0]),
-    joint_of_motor=np.arange(2),
-    link_share=np.ones(2),
-)
+    follows=1, stops_on_links=1, link_timeout=0.2,
+    recovers=1, recovery_speed=0.1, recovery_limit=2, recovery_window=60.0,
+    tracking_tolerance=0.2, latency_tolerance=0.005, stop_speed_limit=0.0, stop_timeout=5.0,
+    transfer_time=0.5, stop_transfer_time=0.05,
+    velocity=np.array([2.0, np.inf]), torque_limit=np.array([40.0, 20.0]),
+    stop_distance=np.array([0.2, 0.4]), late_distance=np.array([0.8, 1.6]),
+    external_load=np.array([60.0, np.inf]), joint_of_motor=np.arange(2), link_share=np.ones(2),
+)  # fmt: skip
 STILL = np.zeros(2)
 AT_REST = Situation(0, 0, 0.004, 0, 1, 1, 0, 0, *[STILL] * 7)
 

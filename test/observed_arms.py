@@ -5,8 +5,9 @@
 
 import numpy as np
 
+from flat_motions import linear_springs
 from kinds import EXAMPLES
-from multibody_dynamics.dynamics.elastic import Motor, Rigid, SeriesElastic
+from multibody_dynamics.dynamics.elastic import Motor, SeriesElastic
 from multibody_dynamics.dynamics.elastic.actuator_cycle import resting_second_outputs
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.flatness import motor_motion
@@ -18,22 +19,11 @@ from robots import two_link_planar
 STEP = 1e-3
 
 
-def series_elastic(model, stiffness, inertia, **friction: float) -> Actuators:
-    pairs = np.broadcast_arrays(stiffness, inertia, np.zeros(model.n))
-    return Actuators(
-        model.joint_names,
-        tuple(
-            SeriesElastic(Motor(M, **friction), LinearSpring(K)) if np.isfinite(K) else
-            Rigid(Motor(M, **friction))
-            for K, M, _ in zip(*pairs, strict=True)
-        ),
-    )  # fmt: skip
-
-
 def elastic(model, friction: bool = False) -> Actuators:
     n = model.n
     some = {"viscous": 0.5, "coulomb": 0.3, "coulomb_velocity": 0.2} if friction else {}
-    return series_elastic(model, np.linspace(900.0, 400.0, n), np.linspace(0.3, 0.1, n), **some)
+    K, inertia = np.linspace(900.0, 400.0, n), np.linspace(0.3, 0.1, n)
+    return linear_springs(model.joint_names, K, inertia, **some)
 
 
 def stiffness_of(joints: Actuators) -> np.ndarray:

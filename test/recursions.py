@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from multibody_dynamics.dynamics import se3
-from multibody_dynamics.dynamics.model import records
-from multibody_dynamics.dynamics.model.multibody_model import MultibodyModel
-from multibody_dynamics.dynamics.recursions.poses import pose_recursion
+from multibody_dynamics.dynamics.model import MultibodyModel, records
+from multibody_dynamics.dynamics.recursions import pose_recursion
 from multibody_dynamics.dynamics.rigid.rnea import dynamic_base_rows
 from robots import random_tree
 
@@ -61,8 +60,7 @@ def run(
     places[0, : records.WRENCH] = dynamic_base_rows(model, None, "spatial")
     pose_recursion(*constants, trig, state, places)
     C = se3.from_rotation_translation(
-        places[:, : records.POSITION].reshape(-1, 3, 3),
-        places[:, records.POSITION : records.TWIST],
+        places[:, : records.POSITION].reshape(-1, 3, 3), places[:, records.POSITION : records.TWIST]
     )
     relative = np.array([se3.inverse(C[p + 1]) @ C[i + 1] for i, p in enumerate(model.parents)])
     Z = np.zeros((n, 6))

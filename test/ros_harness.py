@@ -126,12 +126,9 @@ class RosHarness:
             what = (str(program),) if program else ("-m", module)
             with log.open("wb") as output:
                 process = subprocess.Popen(
-                    [sys.executable, *what, *ros_arguments],
-                    env=environment | (variables or {}),
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    preexec_fn=before,
-                )
+                    [sys.executable, *what, *ros_arguments], env=environment | (variables or {}),
+                    stdout=output, stderr=subprocess.STDOUT, preexec_fn=before,
+                )  # fmt: skip
         else:
             process = ForkedProcess(program or module, ros_arguments, environment, log)
         node = NodeProcess(name, process, log)

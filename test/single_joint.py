@@ -8,10 +8,8 @@ from functools import cache
 import numpy as np
 
 from elastic_arms import Arm
-from multibody_dynamics.dynamics.elastic import Motor, SeriesElastic
-from multibody_dynamics.dynamics.elastic.actuators import Actuators
-from multibody_dynamics.dynamics.elastic.springs import LinearSpring
-from multibody_dynamics.dynamics.model.urdf import parse_urdf
+from multibody_dynamics.dynamics.elastic import Actuators, LinearSpring, Motor, SeriesElastic
+from multibody_dynamics.dynamics.model import parse_urdf
 
 LOCKED = 1e7  # kg m^2: a link that does not move
 URDF = """<robot name="one"><link name="base"/><link name="arm"><inertial><mass value="1"/>

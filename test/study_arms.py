@@ -51,13 +51,9 @@ def made_up(error=None, *, robots=("panda",), laws=("main",), **changes):
     """The tables of a study whose outcomes are `error`(key) in rad; None stands for a lost run."""
     sources = tuple(built_in_robots()[name] for name in robots)
     study = Study(
-        robots=sources,
-        stiffnesses=changes.pop("stiffnesses", (1.0,)),
-        laws=chosen_laws(laws),
-        groups=changes.pop("groups", tuple(GROUPS)),
-        draws=changes.pop("draws", 5),
-        **changes,
-    )
+        robots=sources, stiffnesses=changes.pop("stiffnesses", (1.0,)), laws=chosen_laws(laws),
+        groups=changes.pop("groups", tuple(GROUPS)), draws=changes.pop("draws", 5), **changes,
+    )  # fmt: skip
     calibrations = [
         Calibration(arm, law.key, EqualNoise(law.default, 0.26, 0.26))
         for arm in arms_of(study)

@@ -181,11 +181,7 @@ def test_a_goal_ends_with_its_motion_for_every_reason(ros, tmp_path):
     second = begin()
     assert action.outcome(first)[:2] == (ABORTED, Result.INVALID_GOAL)
     arm.move()
-    assert action.outcome(second) == (
-        ABORTED,
-        Result.INVALID_GOAL,
-        "replaced by another motion",
-    )
+    assert action.outcome(second) == (ABORTED, Result.INVALID_GOAL, "replaced by another motion")
     arm.drive(lambda: speed(arm) == 0.0, "the stop")
 
     def enable(value: bool) -> None:

@@ -12,19 +12,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = (
-    "multibody_dynamics",
-    "launch",
-    "scripts",
-    "test",
-    "benchmark",
-    "examples",
-    "studies",
-    "docs",
-)
-NOTICE = (
-    "Copyright 2026 multibody_dynamics developers",
-    "SPDX-License-Identifier: Apache-2.0",
-)
+    "multibody_dynamics", "launch", "scripts", "test", "benchmark", "examples", "studies", "docs"
+)  # fmt: skip
+NOTICE = ("Copyright 2026 multibody_dynamics developers", "SPDX-License-Identifier: Apache-2.0")
 COMMENTS = {
     (".py", ".sh", ".cmake", ".txt", "Makefile", "run"): "# {}\n# {}\n",
     (".cpp", ".hpp"): "// {}\n// {}\n",

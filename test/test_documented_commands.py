@@ -37,15 +37,8 @@ PEERS = {"dynibo", "casadi"}  # of the benchmark, which compares with them if in
 NOT_RUN = {"demo", "study", "task-demo", "compose", "monitor", "record"}
 NOT_RUN |= {"identify", "prove", "loop", "send-pose", "view", "stream"}
 NOT_RUN |= {"--live", "--dask", "--processes", "--identify", "--limit", "--prefix", "--seconds"}
-ELSEWHERE = {
-    "colcon",
-    "plotjuggler",
-    "rosdep",
-    "rviz2",
-    "source",
-    "sudo",
-    "xacro",
-}  # other projects' programs
+# Programs of other projects.
+ELSEWHERE = {"colcon", "plotjuggler", "rosdep", "rviz2", "source", "sudo", "xacro"}
 OURS = {"make", "multibody_dynamics", "pip", "ros2", "scripts/environment.sh"}
 
 

@@ -31,12 +31,9 @@ runpy.run_module("{NODE}", run_name="__main__", alter_sys=True)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_during_the_imports_ends_a_node_quietly(number):
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(int(number))],
-        capture_output=True,
-        text=True,
-        env=os.environ,
-        timeout=60,
-    )
+        [sys.executable, "-c", PROGRAM, str(int(number))], capture_output=True, text=True,
+        env=os.environ, timeout=60,
+    )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 

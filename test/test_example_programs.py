@@ -265,13 +265,10 @@ def test_an_example_runs_as_a_program(tmp_path):
     places = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     file = ROOT / "examples" / "02_four_representations.py"
     run = subprocess.run(
-        [sys.executable, str(file)],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(places)},
-        capture_output=True,
-        text=True,
+        [sys.executable, str(file)], cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(places)}, capture_output=True, text=True,
         timeout=400,
-    )
+    )  # fmt: skip
     assert run.returncode == 0, run.stderr
     CHECKS[file.stem](run.stdout)
 

@@ -50,11 +50,6 @@ def test_every_module_has_a_test_of_its_name(package):
     assert {module.with_name(f"test_{module.name}") for module in modules} == tests
 
 
-def test_names_of_test_files_are_unique():
-    names = [file.name for file in (ROOT / "test").rglob("*.py")]
-    assert len(names) == len(set(names))
-
-
 def passed_by(file: Path) -> list[str]:
     """The imports of a file that reach behind the interface of a package of dynamics/."""
     package = ".".join(file.relative_to(ROOT).with_suffix("").parts[:-1])

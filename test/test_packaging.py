@@ -146,13 +146,8 @@ def test_setup_py_declares_what_is_imported(arguments):
     assert distributions(extras["ros"]) == ros
     assert distributions(extras["pinocchio"]) == {"pin"}
     assert distributions(extras["mujoco"]) == {"mujoco"}
-    assert distributions(extras["docs"]) == {
-        "furo",
-        "ipykernel",
-        "latex2mathml",
-        "myst-nb",
-        "sphinx",
-    }
+    site = {"furo", "ipykernel", "latex2mathml", "myst-nb", "sphinx"}
+    assert distributions(extras["docs"]) == site
     assert distributions(extras["dask"]) == {"dask"}
     assert distributions(extras["parquet"]) == {"pyarrow"}
     assert distributions(extras["view"]) == {"viser", "trimesh", "pycollada"}

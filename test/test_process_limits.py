@@ -24,11 +24,7 @@ NODES = [
 @pytest.mark.parametrize(
     ("limit", "value", "expected"),
     [
-        (
-            resource.RLIMIT_AS,
-            10**9,
-            "address space of this process is limited to 1000 MB",
-        ),
+        (resource.RLIMIT_AS, 10**9, "address space of this process is limited to 1000 MB"),
         (resource.RLIMIT_FSIZE, 0, "size of its files is limited to 0 MB (ulimit -f)"),
     ],
 )

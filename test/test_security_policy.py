@@ -102,12 +102,9 @@ def test_without_keys_a_node_ends_with_one_line(ros: RosHarness, tmp_path: Path)
     command = [sys.executable, "-m", "multibody_dynamics.nodes.trajectory_node", "--ros-args"]
     for enclave in ("/trajectory_node", "/unknown"):
         done = subprocess.run(
-            [*command, "--enclave", enclave],
-            env={**ros.environment, **secured},
-            capture_output=True,
-            text=True,
-            timeout=100,
-        )
+            [*command, "--enclave", enclave], env={**ros.environment, **secured},
+            capture_output=True, text=True, timeout=100,
+        )  # fmt: skip
         assert done.returncode == 1
         assert "Traceback" not in done.stderr
         lines = [line for line in done.stderr.splitlines() if "[FATAL]" in line]

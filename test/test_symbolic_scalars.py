@@ -64,10 +64,7 @@ def assert_equal(found, wanted):
     np.testing.assert_allclose(found, wanted, rtol=0, atol=TOLERANCE * np.abs(wanted).max())
 
 
-MODELS = {
-    "two links": two_link_planar(),
-    "tree": random_tree(3, 3),
-}
+MODELS = {"two links": two_link_planar(), "tree": random_tree(3, 3)}
 
 
 def test_jax_differentiates_torques_and_their_rates():

@@ -11,9 +11,7 @@ import pytest
 
 from multibody_dynamics.dynamics.codegen import c_records, c_translation
 from multibody_dynamics.dynamics.codegen.c_types import ArrayType, RecordType
-from multibody_dynamics.dynamics.core import record_fields
-from multibody_dynamics.dynamics.core.inputs import Array
-from multibody_dynamics.dynamics.core.record_fields import Field, Integers
+from multibody_dynamics.dynamics.core import Array, Field, Integers, record_fields
 from translated_code import loaded, needs_compiler
 
 

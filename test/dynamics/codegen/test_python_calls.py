@@ -10,8 +10,7 @@ import weakref
 import numpy as np
 import pytest
 
-from multibody_dynamics.dynamics.codegen import Calls, python_calls
-from multibody_dynamics.dynamics.codegen.machine_code import compile_module
+from multibody_dynamics.dynamics.codegen import Calls, compile_module, python_calls
 from multibody_dynamics.dynamics.core import IS_COMPILED
 
 pytestmark = pytest.mark.skipif(

@@ -17,11 +17,8 @@ from multibody_dynamics.dynamics.elastic import (
     Actuator,
     Actuators,
     Identified,
-    MotorFeedforward,
     Positions,
-    SpringSolver,
     load_actuators,
-    motor_motion,
 )
 from multibody_dynamics.dynamics.plant import ElasticRobot
 from robots import two_link_planar
@@ -170,71 +167,11 @@ def test_a_joint_is_read_from_yaml_and_has_a_place_for_every_motor(example: Exam
         load_actuators({"joints": {"elbow": example.entry | {"unknown": 1}}}, ("elbow",))
 
 
-def every_kind() -> Actuators:
-    return Actuators(tuple(EXAMPLES), tuple(each.actuator for each in EXAMPLES.values()))
-
-
-def test_the_control_cycle_computes_what_planning_does():
-    actuators, rng = every_kind(), np.random.default_rng(0)
-    n, m, v = actuators.n, len(actuators.motors), len(actuators.variable_joints)
-    cycle, springs = MotorFeedforward(actuators), SpringSolver(actuators)
-    middle = cycle.stiffness[0].copy()
-    for _ in range(20):
-        cycle.state[:] = rng.normal(size=(5, n)) * 0.3
-        cycle.torque[:] = rng.uniform(-1.0, 1.0, (3, n)) * [[15.0], [50.0], [200.0]]
-        cycle.stiffness[:] = rng.uniform(-0.1, 0.1, (3, v)) * middle
-        cycle.stiffness[0] += middle
-        cycle.settle()
-        command = cycle.update()
-        assert not cycle.flags.any()
-        planned = motor_motion(
-            actuators, cycle.state, cycle.torque, cycle.stiffness, deflection=cycle.deflection
-        )
-        for row, wanted in zip(command, planned[:4], strict=True):
-            np.testing.assert_allclose(row, wanted, rtol=1e-11, atol=1e-10)
-        springs.q[:], springs.qd[:] = cycle.state[:2]
-        springs.theta[:], springs.thetad[:] = command[:2]
-        springs.stiffness[:] = cycle.stiffness[:2]
-        springs.update()
-        found = actuators.springs(
-            springs.q, springs.qd, springs.theta, springs.thetad, stiffness=springs.stiffness
-        )
-        for row, wanted in zip(
-            (springs.torque, springs.torque_rate, springs.stiffness_felt, springs.load), found,
-            strict=False,
-        ):  # fmt: skip
-            np.testing.assert_allclose(row, wanted, rtol=1e-11, atol=1e-10)
-    assert m == len(springs.load)
-
-
 def arm_of(example: Example) -> tuple:
     """A textbook arm with a linear shoulder and this elbow, and a position."""
     model = two_link_planar(0.4, 0.3)
     shoulder = EXAMPLES["linear"].actuator
     return model, Actuators(model.joint_names, (shoulder, example.actuator)), np.array([0.3, -0.8])
-
-
-@each_example
-def test_the_plant_rests_where_the_springs_hold_it_and_its_energy_is_conserved(example):
-    model, actuators, q = arm_of(example)
-    robot = ElasticRobot(model, actuators)
-    robot.reset(q)
-    before, hold = robot.state.copy(), robot.motor_torque.copy()
-    for _ in range(20):
-        robot.step(hold, 1e-3)
-    np.testing.assert_allclose(robot.state, before, rtol=0, atol=1e-10)
-    robot.reset(q + 0.2, [1.0, -2.0])
-    torque, supplied, lost = robot.motor_torque + 1.0, [], []
-    before = sum(robot.energy())
-    for _ in range(101):
-        supplied.append(torque @ robot.thetad)
-        lost.append(robot.dissipation())
-        after = sum(robot.energy())
-        robot.step(torque, 0.25e-3)
-    weights = np.full(101, 2.0)
-    weights[1::2], weights[[0, -1]] = 4.0, 1.0
-    work = weights @ (np.array(supplied) - lost) * 0.25e-3 / 3.0
-    assert after - before == pytest.approx(work, abs=1e-5 * max(abs(work), 1.0))
 
 
 @each_example

@@ -10,35 +10,29 @@ import numpy as np
 import pytest
 import yaml
 
-from multibody_dynamics.dynamics.core.errors import InputError
+import kinds
+from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import (
-    Actuator,
-    Antagonistic,
-    Motor,
-    Rigid,
-    SeriesElastic,
-    StiffnessDrive,
-    VariableStiffness,
-)
-from multibody_dynamics.dynamics.elastic.actuator_cycle import (
     VARIANTS,
-    MotorFeedforward,
-    SpringSolver,
-    actuator_rows,
-)
-from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
-from multibody_dynamics.dynamics.elastic.actuator_tables import (
-    BEYOND_TRAVEL,
-    SECOND_OUTPUT_CLIPPED,
-)
-from multibody_dynamics.dynamics.elastic.actuators import Actuators
-from multibody_dynamics.dynamics.elastic.flatness import motor_motion
-from multibody_dynamics.dynamics.elastic.springs import (
+    Actuator,
+    Actuators,
+    Antagonistic,
     CubicSpring,
     LinearSpring,
+    Motor,
+    MotorFeedforward,
     PolynomialSpring,
+    Rigid,
+    SeriesElastic,
+    SpringSolver,
+    StiffnessDrive,
     TableSpring,
+    VariableStiffness,
+    actuator_rows,
+    load_actuators,
+    motor_motion,
 )
+from multibody_dynamics.dynamics.elastic.actuator_tables import BEYOND_TRAVEL, SECOND_OUTPUT_CLIPPED
 
 CONFIG = Path(__file__).resolve().parents[3] / "config" / "elastic_joints" / "every_kind.yaml"
 MOTOR = Motor(0.3, viscous=0.5, coulomb=0.4, coulomb_velocity=0.1, torque_limit=40.0)
@@ -70,7 +64,8 @@ def every_kind() -> Actuators:
     return load_actuators(CONFIG, names)
 
 
-ROBOTS = {"every_kind.yaml": every_kind(), "all": ALL}
+EXAMPLES = Actuators(tuple(kinds.EXAMPLES), [each.actuator for each in kinds.EXAMPLES.values()])
+ROBOTS = {"every_kind.yaml": every_kind(), "all": ALL, "examples": EXAMPLES}
 each_robot = pytest.mark.parametrize("actuators", ROBOTS.values(), ids=ROBOTS)
 
 
@@ -117,7 +112,7 @@ def test_the_feedforward_is_the_flat_map(actuators):
         assert cycle.problems() == ()
 
 
-@each_robot
+@pytest.mark.parametrize("actuators", [ROBOTS["every_kind.yaml"], ALL])
 def test_beyond_the_travel_springs_continue_and_are_reported(actuators):
     """Thirty times the torques for which the second outputs are feasible."""
     cycle = MotorFeedforward(actuators)
@@ -285,26 +280,6 @@ def test_the_springs_equal_those_for_arrays(actuators):
         np.testing.assert_array_equal(cycle.deflection, wanted.deflection)
         outside += cycle.beyond_travel.sum()
     assert 0 < outside < 50 * m
-
-
-def test_the_springs_invert_the_feedforward():
-    """Both ways of the flat map, in the cycle: Q, Q' and loads come back."""
-    cycle = MotorFeedforward(ALL)
-    springs = SpringSolver(ALL, cycle.state[0], cycle.state[1], *cycle.command[:2])
-    cycle.state[:], cycle.torque[:], cycle.stiffness[:] = random_motion(
-        ALL, np.random.default_rng(9)
-    )
-    command = cycle.update()
-    springs.stiffness[:] = cycle.stiffness[:2]
-    springs.update()
-    elastic = ~ALL.is_rigid
-    known = elastic & ~ALL.is_damped
-    np.testing.assert_allclose(springs.torque[elastic], cycle.torque[0, elastic], rtol=1e-12)
-    np.testing.assert_allclose(springs.torque_rate[known], cycle.torque[1, known], rtol=1e-12)
-    behind = elastic[ALL.joint_of_motor]
-    load = np.where(behind, springs.load, 0.0)
-    tau = ALL.motor_torque(command.velocity, command.acceleration, load)
-    np.testing.assert_allclose(command.torque[behind], tau[behind], rtol=1e-12)
 
 
 def test_an_unknown_kind_is_rejected():

@@ -10,26 +10,26 @@ import numpy as np
 import pytest
 import yaml
 
-from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import (
     Antagonistic,
+    CubicSpring,
+    LinearSpring,
     Motor,
+    PolynomialSpring,
     Rigid,
     SeriesElastic,
     StiffnessDrive,
-    VariableStiffness,
-)
-from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
-from multibody_dynamics.dynamics.elastic.flatness import limit_margins, motor_motion
-from multibody_dynamics.dynamics.elastic.springs import (
-    CubicSpring,
-    LinearSpring,
-    PolynomialSpring,
     TableSpring,
+    VariableStiffness,
+    limit_margins,
+    load_actuators,
+    motor_motion,
 )
-from multibody_dynamics.dynamics.model.urdf import load_urdf
-from multibody_dynamics.dynamics.motion.trajectories import interpolate
-from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
+from multibody_dynamics.dynamics.model import load_urdf
+from multibody_dynamics.dynamics.motion import interpolate
+from multibody_dynamics.dynamics.rigid import inverse_dynamics
+from rejections import assert_rejected
 from robots import CONFIG
 
 PANDA = CONFIG / "elastic_joints" / "panda.yaml"
@@ -218,13 +218,11 @@ def test_a_wrong_entry_is_named_with_the_accepted_values(tmp_path, path, value, 
 
 
 def test_missing_joints_and_sides_are_named():
-    with pytest.raises(InputError, match="joint 'tail' of the robot is missing"):
-        load_actuators(description(), (*NAMES, "tail"))
     data = description()
-    del data["joints"]["antagonistic"]["antagonist"]
-    with pytest.raises(InputError, match=r"antagonistic'.*key 'antagonist' is missing"):
-        load_actuators(data, NAMES)
-    with pytest.raises(
-        InputError, match=r"joint_types: expected one for each of \d+ joints, got 1"
-    ):
-        load_actuators(description(), NAMES, ("revolute",))
+    one_side = copy.deepcopy(data)
+    del one_side["joints"]["antagonistic"]["antagonist"]
+    assert_rejected(
+        (lambda: load_actuators(data, (*NAMES, "tail")), "joint 'tail' missing"),
+        (lambda: load_actuators(one_side, NAMES), "antagonistic' 'antagonist' missing"),
+        (lambda: load_actuators(data, NAMES, ("revolute",)), "joint_types one for each got 1"),
+    )

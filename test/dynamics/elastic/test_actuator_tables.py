@@ -6,16 +6,13 @@
 import numpy as np
 import pytest
 
+from multibody_dynamics.dynamics.elastic import LinearSpring, Motor, friction, smooth_friction
 from multibody_dynamics.dynamics.elastic.actuator_tables import (
     BEYOND_TRAVEL,
     MotorArrays,
     drive_spring,
-    friction,
-    smooth_friction,
 )
-from multibody_dynamics.dynamics.elastic.motor import Motor
 from multibody_dynamics.dynamics.elastic.spring_tables import spring_tables
-from multibody_dynamics.dynamics.elastic.springs import LinearSpring
 
 MOTORS = (Motor(0.3, viscous=0.4, coulomb=0.5, coulomb_velocity=0.2), Motor(0.1, viscous=0.2))
 TABLE = np.array([motor.row for motor in MOTORS])

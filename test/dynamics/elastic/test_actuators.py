@@ -6,6 +6,7 @@
 import numpy as np
 import pytest
 
+from flat_motions import linear_springs
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic import (
     Antagonistic,
@@ -17,6 +18,7 @@ from multibody_dynamics.dynamics.elastic import (
 )
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.springs import CubicSpring, LinearSpring, PolynomialSpring
+from rejections import assert_rejected
 
 NAMES = ("hip", "knee", "ankle", "toe")
 LAW = PolynomialSpring((40.0, 900.0), travel=(0.0, 0.6))
@@ -42,21 +44,12 @@ def linear_joints() -> tuple[Actuators, np.ndarray]:
     """Linear springs with friction everywhere, the second joint rigid; and their stiffness."""
     K = np.array([900.0, np.inf, 150.0, 80.0])
     columns = {
-        "inertia": (0.4, 0.3, 0.05, 0.1),
         "gear_ratio": (100.0, 80.0, 50.0, 1.0),
         "viscous": (1.1, 0.7, 0.2, 0.0),
         "coulomb": (0.9, 0.6, 0.1, 0.0),
         "coulomb_velocity": (0.05, 0.04, 0.03, 1.0),
     }
-    motors = [
-        Motor(**dict(zip(columns, values, strict=True)))
-        for values in zip(*columns.values(), strict=True)
-    ]
-    kinds = [
-        Rigid(motor) if np.isinf(k) else SeriesElastic(motor, LinearSpring(k))
-        for k, motor in zip(K, motors, strict=True)
-    ]
-    return Actuators(NAMES, kinds), K
+    return linear_springs(NAMES, K, (0.4, 0.3, 0.05, 0.1), **columns), K
 
 
 def test_motors_are_named_after_their_joints():
@@ -161,37 +154,36 @@ def test_filters_of_damped_springs_do_not_affect_other_joints():
     np.testing.assert_allclose(settled, [0.2 - 4.0 * 5.0 / 100.0**2, 0.0])
     several = actuators.deflection_after(np.array([[0.1, 0.7], [0.2, 0.0]]), torque, 0.01)
     np.testing.assert_array_equal(several[0], found)
-    with pytest.raises(InputError, match=r"torque \(3,\), deflection \(2,\)"):
-        actuators.deflection_after(np.zeros((2, 2)), np.zeros((3, 3, 2)), 0.01)
+    three, two = np.zeros((3, 3, 2)), np.zeros((2, 2))
+    shapes = "torque (3,) deflection (2,)"
+    assert_rejected((lambda: actuators.deflection_after(two, three, 0.01), shapes))
 
 
 def test_bad_input_is_named():
     actuators = make_actuators()
-    q, theta = np.zeros(4), np.array([0.0, 0.0, 0.1, 0.0, -0.0, 0.0])
-    with pytest.raises(InputError, match=r"joint 'ankle': deflection of 0\.9 is beyond the travel"):
-        actuators.springs(q, q, [0.0, 0.0, 0.1, 0.9, 0.0, 0.0], theta)
-    with pytest.raises(InputError, match=r"theta: expected shape \(\.\.\., 6\).*ankle_antagonist"):
-        actuators.springs(q, q, q, theta)
-    with pytest.raises(InputError, match=r"thetad.*joint 'toe'.*finite"):
-        actuators.springs(q, q, theta, [0, 0, 0, 0, 0, np.nan])
+    q, theta, bent = np.zeros(4), np.zeros(6), [0.0, 0.0, 0.1, 0.9, 0.0, 0.0]
+    nan = [0, 0, 0, 0, 0, np.nan]
     rigid = Rigid(Motor(0.1))
-    with pytest.raises(InputError, match="unique"):
-        Actuators(("a", "a"), (rigid, rigid))
-    with pytest.raises(InputError, match="expected 2 actuators, one per joint, got 1"):
-        Actuators(("a", "b"), (rigid,))
-    with pytest.raises(InputError, match=r"joint 'b': 3\.0 is not an actuator"):
-        Actuators(("a", "b"), (rigid, 3.0))
-    with pytest.raises(InputError, match=r"joint_names: .* the string 'a'"):
-        Actuators("a", (rigid,))
-    with pytest.raises(InputError, match="actuators: expected a sequence of actuators"):
-        Actuators(("a",), rigid)
     driven = VariableStiffness(Motor(0.1), (1.0, 2.0), drive=StiffnessDrive(Motor(0.1)))
-    with pytest.raises(InputError, match="two motors are named 'a_stiffness'"):
-        Actuators(("a", "a_stiffness"), (driven, rigid))
     damped = Actuators(("a",), (SeriesElastic(Motor(0.1), LinearSpring(9.0), damping=1.0),))
-    for dt, message in ((-0.1, "dt must be zero or greater, got -0.1 s"), (np.nan, "dt is nan")):
-        with pytest.raises(InputError, match=message):
-            damped.deflection_after(np.zeros(1), np.zeros((3, 1)), dt)
+
+    def after(joints, dt, *shape):
+        return lambda: joints.deflection_after(np.zeros(shape), np.zeros((3, *shape)), dt)
+
+    assert_rejected(
+        (lambda: actuators.springs(q, q, bent, theta), "'ankle' deflection 0.9 beyond travel"),
+        (lambda: actuators.springs(q, q, q, theta), "theta (..., 6) ankle_antagonist"),
+        (lambda: actuators.springs(q, q, theta, nan), "thetad 'toe' finite"),
+        (lambda: Actuators(("a", "a"), (rigid, rigid)), "unique"),
+        (lambda: Actuators(("a", "b"), (rigid,)), "2 actuators, one per joint, got 1"),
+        (lambda: Actuators(("a", "b"), (rigid, 3.0)), "'b' 3.0 actuator"),
+        (lambda: Actuators("a", (rigid,)), "joint_names string 'a'"),
+        (lambda: Actuators(("a",), rigid), "actuators: expected sequence"),
+        (lambda: Actuators(("a", "a_stiffness"), (driven, rigid)), "two motors 'a_stiffness'"),
+        (after(damped, -0.1, 1), "dt zero or greater -0.1 s"),
+        (after(damped, np.nan, 1), "dt nan"),
+        (lambda: damped.deflection_after(np.zeros((2, 2)), np.zeros((3, 3, 1)), 0.1), "deflection"),
+    )
 
 
 def test_a_rotor_counted_twice_is_rejected():

@@ -6,13 +6,13 @@
 import numpy as np
 import pytest
 
-from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic.actuator_cycle import MotorFeedforward, SpringSolver
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.hysteresis import CORNER, SlipElement
 from multibody_dynamics.dynamics.elastic.kinds import SeriesElastic
 from multibody_dynamics.dynamics.elastic.motor import Motor
 from multibody_dynamics.dynamics.elastic.springs import CubicSpring, LinearSpring
+from rejections import assert_rejected
 
 ELEMENTS = tuple(SlipElement(150.0, 150.0 * x) for x in (0.004, 0.008, 0.012))
 SPRINGS = LinearSpring(400.0), CubicSpring(400.0, 4e4)
@@ -136,13 +136,13 @@ def test_measured_springs_carry_the_elements_of_the_reference_as_well():
 
 
 def test_wrong_elements_are_named():
-    for name in ("stiffness", "torque"):
-        with pytest.raises(InputError, match=f"{name} of the hysteresis must be greater than zero"):
-            SlipElement(**({"stiffness": 1.0, "torque": 1.0} | {name: 0.0}))
-    with pytest.raises(InputError, match="hysteresis: expected a sequence of SlipElement"):
-        joint(SPRINGS[0], (1.0,))
-    with pytest.raises(InputError, match="both damping and hysteresis"):
-        SeriesElastic(Motor(0.3), SPRINGS[0], 1.0, ELEMENTS)
+    positive = "of the hysteresis greater than zero"
+    assert_rejected(
+        (lambda: SlipElement(stiffness=0.0, torque=1.0), f"stiffness {positive}"),
+        (lambda: SlipElement(stiffness=1.0, torque=0.0), f"torque {positive}"),
+        (lambda: joint(SPRINGS[0], (1.0,)), "hysteresis sequence of SlipElement"),
+        (lambda: SeriesElastic(Motor(0.3), SPRINGS[0], 1.0, ELEMENTS), "both damping hysteresis"),
+    )
 
 
 @pytest.mark.parametrize("spring", SPRINGS, ids=("linear", "cubic"))

@@ -6,15 +6,14 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
-from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.flatness import motor_motion
 from multibody_dynamics.dynamics.elastic.kinds import SeriesElastic
 from multibody_dynamics.dynamics.elastic.kinematic_error import GearHarmonic
 from multibody_dynamics.dynamics.elastic.motor import Motor
 from multibody_dynamics.dynamics.elastic.springs import LinearSpring
+from rejections import assert_rejected
 
 ERRORS = (
     GearHarmonic(2.0, "motor", 5e-4, 0.4),
@@ -74,19 +73,11 @@ def test_the_gear_transmits_the_power_of_the_motor():
     np.testing.assert_allclose(back.load, load, rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"of": "gear"}, "of 'gear' is not one of motor, link"),
-        ({"order": 0.0}, "order of the kinematic error must be greater than zero and finite"),
-        ({"amplitude": np.inf}, "amplitude of the kinematic error must be finite"),
-    ],
-)
-def test_wrong_harmonics_are_named(change, message):
-    with pytest.raises(InputError, match=message):
-        replace(ERRORS[0], **change)
-
-
-def test_an_error_that_would_turn_the_joint_back_is_refused():
-    with pytest.raises(InputError, match=r"kinematic_error: .* sum up to 2; they must"):
-        replace(JOINT, kinematic_error=(GearHarmonic(2.0, "motor", 0.01),))
+def test_wrong_harmonics_are_named():
+    many = (GearHarmonic(2.0, "motor", 0.01),)  # would turn the joint back
+    assert_rejected(
+        (lambda: replace(ERRORS[0], of="gear"), "of 'gear' motor, link"),
+        (lambda: replace(ERRORS[0], order=0.0), "order of the kinematic error greater than zero"),
+        (lambda: replace(ERRORS[0], amplitude=np.inf), "amplitude of the kinematic error finite"),
+        (lambda: replace(JOINT, kinematic_error=many), "kinematic_error: sum up to 2; must"),
+    )

@@ -8,18 +8,18 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from elastic_arms import EVERY_ARM, MOTOR, elastic_panda, series
-from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic import Antagonistic, Motor, PolynomialSpring, Rigid
-from multibody_dynamics.dynamics.elastic.actuators import Actuators
-from multibody_dynamics.dynamics.elastic_arm.soft_base import DIRECTIONS
-from multibody_dynamics.dynamics.model.inertia import spatial_inertia
-from multibody_dynamics.dynamics.model.multibody_model import model_from_screws
-from multibody_dynamics.dynamics.plant.drive_effects import (
-    DriveEffects,
-    Eccentricity,
-    load_effects,
+from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.dynamics.elastic import (
+    Actuators,
+    Antagonistic,
+    Motor,
+    PolynomialSpring,
+    Rigid,
 )
-from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
+from multibody_dynamics.dynamics.elastic_arm import DIRECTIONS
+from multibody_dynamics.dynamics.model import model_from_screws, spatial_inertia
+from multibody_dynamics.dynamics.plant import DriveEffects, Eccentricity, ElasticRobot, load_effects
+from rejections import assert_rejected
 
 INERTIA, MASS, LENGTH, K = 0.8, 3.0, 0.4, 500.0
 FREE_MOTOR = Motor(0.5)
@@ -309,12 +309,14 @@ def test_wrong_files_are_refused(tmp_path, text, match):
 
 def test_effects_that_do_not_fit_the_robot_are_refused():
     tendon = PolynomialSpring((60.0, 400.0), travel=(0.0, 0.9))
-    pair = one_link(Antagonistic(MOTOR, MOTOR, tendon, tendon))
-    for robot, effects, match in (
-        (pair, {"backlash": 1e-3}, "between two motors"),
-        (one_link(series(K)), {"hysteresis": [1.0, 2.0]}, "hysteresis has 2 values"),
-        (one_link(series(K)), {"hysteresis": {"elbow": 1.0}}, "no joint 'elbow'"),
-        (one_link(series(K)), {"gear_error": 0.1, "gear_harmonic": 10.0}, "less than 1"),
-    ):
-        with pytest.raises(InputError, match=match):
-            ElasticRobot(*robot, effects=DriveEffects(**effects))
+    pair, single = one_link(Antagonistic(MOTOR, MOTOR, tendon, tendon)), one_link(series(K))
+
+    def made(robot, **effects):
+        return lambda: ElasticRobot(*robot, effects=DriveEffects(**effects))
+
+    assert_rejected(
+        (made(pair, backlash=1e-3), "between two motors"),
+        (made(single, hysteresis=[1.0, 2.0]), "hysteresis 2 values"),
+        (made(single, hysteresis={"elbow": 1.0}), "no joint 'elbow'"),
+        (made(single, gear_error=0.1, gear_harmonic=10.0), "less than 1"),
+    )

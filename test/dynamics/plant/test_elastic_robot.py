@@ -12,45 +12,34 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.polynomial import Polynomial
 
+from flat_motions import linear_springs
 from kinds import EXAMPLES, HARDENING
-from multibody_dynamics.dynamics.core.errors import DynamicsError, InputError
+from multibody_dynamics.dynamics.core import DynamicsError, InputError
 from multibody_dynamics.dynamics.elastic import (
-    Actuator,
-    Motor,
-    Rigid,
-    SeriesElastic,
-)
-from multibody_dynamics.dynamics.elastic.actuator_cycle import (
     VARIANTS,
+    Actuators,
+    LinearSpring,
+    Motor,
     MotorCommand,
     MotorFeedforward,
+    SeriesElastic,
 )
-from multibody_dynamics.dynamics.elastic.actuators import Actuators
-from multibody_dynamics.dynamics.elastic.springs import LinearSpring
-from multibody_dynamics.dynamics.model.inertia import spatial_inertia
-from multibody_dynamics.dynamics.model.multibody_model import (
+from multibody_dynamics.dynamics.model import (
     JointLimits,
     MultibodyModel,
     model_from_screws,
+    spatial_inertia,
 )
-from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
-from multibody_dynamics.dynamics.plant.motor_drive import MotorDrive
-from multibody_dynamics.dynamics.plant.plants import EndStops
-from multibody_dynamics.dynamics.rigid.aba import forward_dynamics
-from multibody_dynamics.dynamics.rigid.crba import gravity_forces, mass_matrix
-from multibody_dynamics.dynamics.rigid.rnea import inverse_dynamics
+from multibody_dynamics.dynamics.plant import ElasticRobot, EndStops, MotorDrive
+from multibody_dynamics.dynamics.rigid import (
+    forward_dynamics,
+    gravity_forces,
+    inverse_dynamics,
+    mass_matrix,
+)
+from rejections import assert_rejected
 
 GRAVITY = (0.4, -0.3, -9.81)
-
-
-def linear(names, stiffness, motor_inertia, **columns) -> Actuators:
-    """Linear springs, or none where the stiffness is infinite; scalars apply to every joint."""
-    rows = np.broadcast_arrays(names, stiffness, motor_inertia, *columns.values())
-    actuators: list[Actuator] = []
-    for _, K, inertia, *others in zip(*rows, strict=True):
-        motor = Motor(inertia, **dict(zip(columns, others, strict=True)))
-        actuators.append(Rigid(motor) if np.inf == K else SeriesElastic(motor, LinearSpring(K)))
-    return Actuators(names, actuators)
 
 
 def wheel(inertia: float) -> MultibodyModel:
@@ -78,10 +67,7 @@ def arm(gravity: tuple[float, float, float] = GRAVITY) -> MultibodyModel:
 
 
 NAMES = ("joint1", "joint2", "joint3", "joint4")
-LOSSLESS = {
-    "stiffness": [800.0, 600.0, np.inf, 3000.0],
-    "motor_inertia": [0.5, 0.3, 0.2, 1.5],
-}
+LOSSLESS = {"stiffness": [800.0, 600.0, np.inf, 3000.0], "inertia": [0.5, 0.3, 0.2, 1.5]}
 LOSSY = {
     "viscous": [0.8, 0.4, 0.3, 2.0],
     "coulomb": [0.5, 0.3, 0.2, 1.0],
@@ -93,7 +79,7 @@ TORQUE = np.array([5.0, -60.0, -20.0, 12.0])
 
 def make(friction: bool = False, gravity=GRAVITY, changes=None, **options) -> ElasticRobot:
     data = LOSSLESS | (LOSSY if friction else {}) | (changes or {})
-    return ElasticRobot(arm(gravity), linear(NAMES, **data), **options)
+    return ElasticRobot(arm(gravity), linear_springs(NAMES, **data), **options)
 
 
 def shake(robot: ElasticRobot, seed: int = 5) -> None:
@@ -114,9 +100,20 @@ def total(robot: ElasticRobot) -> float:
     return sum(robot.energy())
 
 
+def balance(robot: ElasticRobot, torque, dt: float, extra=lambda: 0.0) -> tuple[float, ...]:
+    """Energy gained, supplied and lost over a thousand steps; powers by Simpson's rule."""
+    before, powers = total(robot), []
+    for _ in range(1001):
+        powers.append((torque @ robot.thetad + extra(), robot.dissipation()))
+        after = total(robot)
+        robot.step(torque, dt)
+    weights = np.full(1001, 2.0)
+    weights[1::2], weights[[0, -1]] = 4.0, 1.0
+    assert min(power for _, power in powers) >= 0.0
+    return after - before, *(weights @ np.array(powers) * dt / 3.0)
+
+
 # Laws
-
-
 def test_without_friction_the_motors_work_is_the_energy():
     robot = make()
     shake(robot)
@@ -130,21 +127,11 @@ def test_without_friction_the_motors_work_is_the_energy():
 
 
 def test_friction_dissipates_the_missing_energy():
-    """Power integrated by Simpson's rule against the energy."""
     robot = make(friction=True, link_viscous=[0.3, 0.2, 0.4, 1.0])
     shake(robot)
-    before = total(robot)
-    powers = []
-    for _ in range(1001):
-        powers.append((TORQUE @ robot.thetad, robot.dissipation()))
-        after = total(robot)
-        robot.step(TORQUE, 0.5e-3)
-    weights = np.full(1001, 2.0)
-    weights[1::2], weights[[0, -1]] = 4.0, 1.0
-    supplied, lost = weights @ np.array(powers) * 0.5e-3 / 3.0
+    gained, supplied, lost = balance(robot, TORQUE, 0.5e-3)
     assert lost > 1.0
-    assert abs(after - before - supplied + lost) < 1e-7 * (abs(supplied) + lost)
-    assert min(power for _, power in powers) >= 0.0
+    assert abs(gained - supplied + lost) < 1e-7 * (abs(supplied) + lost)
 
 
 def test_momentum_about_a_free_vertical_axis_is_conserved():
@@ -202,12 +189,9 @@ def test_wrenches_on_bodies_act_until_they_are_changed():
     robot.applied_wrenches[2] = W
     robot.reset(q)
     wanted = forward_dynamics(
-        arm().with_reflected_inertia([0, 0, 0.2, 0]),
-        q,
-        np.zeros(4),
-        gravity_forces(robot.model, q),
-        wrenches={"body3": W},
-    )
+        arm().with_reflected_inertia([0, 0, 0.2, 0]), q, np.zeros(4),
+        gravity_forces(robot.model, q), wrenches={"body3": W},
+    )  # fmt: skip
     np.testing.assert_allclose(robot.qdd, wanted, rtol=1e-10)
     hold = robot.motor_torque.copy()
     robot.step(hold, 1e-3)
@@ -223,7 +207,7 @@ def test_wrenches_on_bodies_act_until_they_are_changed():
 @settings(max_examples=15)
 def test_one_elastic_joint_swings_at_its_eigenfrequency(J, Mm, K, q):
     """Link and rotor oscillate in opposition, omega^2 = K (1/J + 1/M_m), about a fixed centre."""
-    robot = ElasticRobot(wheel(J), linear(("joint1",), K, Mm))
+    robot = ElasticRobot(wheel(J), linear_springs(("joint1",), K, Mm))
     omega = np.sqrt(K * (1 / J + 1 / Mm))
     imaginary = np.abs(robot.modes([0.0])[0]).max()
     assert imaginary == pytest.approx(omega, rel=1e-12)
@@ -237,7 +221,7 @@ def test_one_elastic_joint_swings_at_its_eigenfrequency(J, Mm, K, q):
 
 
 def test_viscous_friction_gives_the_decay_of_the_eigenvalues():
-    joints = linear(("joint1",), 300.0, 0.2, viscous=0.5)
+    joints = linear_springs(("joint1",), 300.0, 0.2, viscous=0.5)
     robot = ElasticRobot(wheel(0.1), joints, link_viscous=0.3, step=0.1e-3)
     A = np.array([[0, 0, 1, 0], [0, 0, 0, 1], [-3000, 3000, -3, 0], [1500, -1500, 0, -2.5]])
     values, vectors = np.linalg.eig(A)
@@ -281,7 +265,7 @@ def test_a_stiff_spring_approaches_the_rigid_joint():
 
 
 def test_a_rotor_inertia_of_the_model_acts_the_same_at_a_rigid_joint():
-    moved = make(changes={"motor_inertia": [0.5, 0.3, 0.0, 1.5]})
+    moved = make(changes={"inertia": [0.5, 0.3, 0.0, 1.5]})
     model = moved.model.with_reflected_inertia({"joint3": 0.2})
     mine, theirs = make(), ElasticRobot(model, moved.actuators)
     for robot in (mine, theirs):
@@ -326,23 +310,23 @@ def test_it_is_deterministic():
 
 
 def test_the_step_follows_from_the_fastest_mode_and_an_unstable_one_is_rejected():
-    fast = {"stiffness": [800.0, 600.0, 1e6, 3000.0], "motor_inertia": [0.5, 0.3, 1e-3, 1.5]}
+    fast = {"stiffness": [800.0, 600.0, 1e6, 3000.0], "inertia": [0.5, 0.3, 1e-3, 1.5]}
     robot = make(changes=fast)
     fastest = np.abs(robot.modes(np.zeros(4))[0]).max()
     assert make().step_size == 0.25e-3
     assert 0.1 < robot.step_size * fastest <= 0.5
-    with pytest.raises(InputError, match=r"unstable.*joint3.*up to .* s are stable"):
-        make(changes=fast, step=2.7 / fastest)
-    with pytest.raises(InputError, match=r"joint3.*too fast.*rigid"):
-        make(changes={"stiffness": [800.0, 600.0, 1e13, 3000.0]})
-    with pytest.raises(InputError, match=r"step is -1"):
-        make(step=-1.0)
+    too_fast = {"stiffness": [800.0, 600.0, 1e13, 3000.0]}
+    assert_rejected(
+        (lambda: make(changes=fast, step=2.7 / fastest), "joint3 unstable up to stable"),
+        (lambda: make(changes=too_fast), "joint3 too fast rigid"),
+        (lambda: make(step=-1.0), "step -1"),
+    )
 
 
 def test_the_accepted_steps_are_stable():
     """At |lambda| h = 2.5, just below the limit 2.6, an undamped oscillation does not grow."""
     omega = np.sqrt(500.0 * 2)
-    joints = linear(("joint1",), 500.0, 1.0)
+    joints = linear_springs(("joint1",), 500.0, 1.0)
     robot = ElasticRobot(wheel(1.0), joints, step=2.5 / omega)
     robot.reset([0.1], theta=[-0.1])
     for _ in range(200):
@@ -381,29 +365,9 @@ def reference(robot: ElasticRobot, t: np.ndarray, variant: str = "full"):
     return state, MotorCommand(*np.moveaxis(command, 1, 0))
 
 
-def track(robot: ElasticRobot, duration: float) -> float:
-    """Largest link error under the exact motor torque at every stage of the integrator."""
-    h = robot.step_size
-    t = np.arange(2 * round(duration / h) + 1) * h / 2
-    state, command = reference(robot, t)
-    robot.reset(state[0, 0], state[0, 1], theta=command.position[0], thetad=command.velocity[0])
-    error = 0.0
-    for k in range(0, len(t) - 1, 2):
-        robot.step(command.torque[k : k + 3], h)
-        error = max(error, float(np.abs(robot.q - state[k + 2, 0]).max()))
-    return error
-
-
-def test_flat_feedforward_tracks_to_the_accuracy_of_the_integrator():
-    """Without any feedback: elastic and rigid joints, revolute and prismatic, with friction."""
-    errors = [track(make(friction=True, step=h), 1.0) for h in (1e-3, 0.5e-3)]
-    assert errors[1] < 1e-10
-    assert 12.0 < errors[0] / errors[1] < 20.0
-
-
 def follow(variant: str) -> float:
     """Root mean square link error with the motor reference of a 1 kHz controller and a drive."""
-    model, joints = arm(), linear(NAMES, **(LOSSLESS | LOSSY))
+    model, joints = arm(), linear_springs(NAMES, **(LOSSLESS | LOSSY))
     drive = MotorDrive.from_bandwidth(model, joints, np.zeros(4), bandwidth=10.0)
     robot = ElasticRobot(model, joints, drive=drive)
     t = np.arange(1001) * 1e-3
@@ -424,7 +388,7 @@ def test_torque_rates_reduce_the_tracking_error():
 
 
 def test_the_drive_holds_its_reference_under_load():
-    joints = linear(NAMES, **LOSSLESS, torque_limit=[90.0, 90.0, 90.0, 200.0])
+    joints = linear_springs(NAMES, **LOSSLESS, torque_limit=[90.0, 90.0, 90.0, 200.0])
     drive = MotorDrive.from_bandwidth(arm(), joints, np.zeros(4), bandwidth=8.0)
     robot = ElasticRobot(arm(), joints, drive=drive, link_viscous=3.0)
     goal = np.array([0.2, -0.5, 0.4, 0.1])
@@ -437,7 +401,7 @@ def test_the_drive_holds_its_reference_under_load():
 @pytest.mark.parametrize("mode", ["step", "follow"])
 def test_motor_torques_stop_at_their_limits(mode):
     limit = np.array([3.0, 40.0, 10.0, 8.0])
-    joints = linear(NAMES, **LOSSLESS, torque_limit=limit)
+    joints = linear_springs(NAMES, **LOSSLESS, torque_limit=limit)
     robots = [ElasticRobot(arm(), joints, drive=MotorDrive(500.0, 5.0)) for _ in range(2)]
     for robot, factor in zip(robots, (1.0, 5.0), strict=True):
         wanted = factor * limit * [1, -1, -1, 1]
@@ -450,7 +414,7 @@ def test_motor_torques_stop_at_their_limits(mode):
 
 
 @pytest.mark.parametrize(
-    "field", ["stiffness", "motor_inertia", "viscous", "coulomb", "coulomb_velocity"]
+    "field", ["stiffness", "inertia", "viscous", "coulomb", "coulomb_velocity"]
 )
 @pytest.mark.parametrize("joint", range(4))
 def test_every_parameter_of_every_joint_has_an_effect(field, joint):
@@ -471,35 +435,31 @@ def test_every_parameter_of_every_joint_has_an_effect(field, joint):
 
 
 def test_inconsistent_data_are_rejected():
-    joints = linear(NAMES, **LOSSLESS)
-    with pytest.raises(InputError, match=r"actuators belong to joints other.*joint1"):
-        ElasticRobot(wheel(1.0), linear(("other",), 1.0, 1.0))
-    with pytest.raises(InputError, match=r"joint2.*twice"):
-        ElasticRobot(arm().with_reflected_inertia({"joint2": 0.1}), joints)
-    with pytest.raises(InputError, match=r"joint1.*link_viscous is -1"):
-        make(link_viscous=-1.0)
-    with pytest.raises(InputError, match=r"gains have shape \(3,\); .*\(4,\)"):
-        make(drive=MotorDrive([1.0, 2.0, 3.0], 1.0))
+    twice = arm().with_reflected_inertia({"joint2": 0.1})
+    others = linear_springs(("other",), 1.0, 1.0)
+    assert_rejected(
+        (lambda: ElasticRobot(wheel(1.0), others), "actuators other joint1"),
+        (lambda: ElasticRobot(twice, linear_springs(NAMES, **LOSSLESS)), "joint2 twice"),
+        (lambda: make(link_viscous=-1.0), "'joint1' link_viscous -1"),
+        (lambda: make(link_viscous=[0.0, -2.0, 0.0, 0.0]), "'joint2' link_viscous -2"),
+        (lambda: make(drive=MotorDrive([1.0, 2.0, 3.0], 1.0)), "gains (3,) (4,)"),
+        (lambda: stopped(end_stops=EndStops([1.0, 2.0, 3.0])), "stiffness (3,) (1,)"),
+    )
 
 
 def test_bad_inputs_are_rejected_and_leave_the_state_unchanged():
     robot = make()
     shake(robot)
-    before = robot.state.copy()
-    for torque, message in (
-        ([1.0, np.nan, 0.0, 0.0], r"motor_torque.*joint2"),
-        ([1.0, 2.0], r"motor_torque.*\(2,\)"),
-        (np.zeros((4, 4)), r"motor_torque.*\(9, 4\).*4 inner steps"),
-    ):
-        with pytest.raises(InputError, match=message):
-            robot.step(torque, 1e-3)
-    for dt in (0.0, -1e-3, np.nan, np.inf):
-        with pytest.raises(InputError, match="dt is"):
-            robot.step(TORQUE, dt)
-    with pytest.raises(InputError, match="has no drive"):
-        robot.follow(np.zeros(4), np.zeros(4), np.zeros(4), 1e-3)
-    with pytest.raises(InputError, match=r"joint3.*rigid"):
-        robot.reset(np.zeros(4), theta=np.ones(4))
+    before, zero = robot.state.copy(), np.zeros(4)
+    assert_rejected(
+        (lambda: robot.step([1.0, np.nan, 0.0, 0.0], 1e-3), "motor_torque joint2"),
+        (lambda: robot.step([1.0, 2.0], 1e-3), "motor_torque (2,)"),
+        (lambda: robot.step(np.zeros((4, 4)), 1e-3), "motor_torque (9, 4) 4 inner steps"),
+        *[(lambda dt=dt: robot.step(TORQUE, dt), "dt") for dt in (0.0, -1e-3, np.nan, np.inf)],
+        (lambda: robot.follow(zero, zero, zero, 1e-3), "no drive"),
+        (lambda: robot.reset(zero, theta=np.ones(4)), "joint3 rigid"),
+        (lambda: robot.set_model(wheel(1.0)), "differ"),
+    )
     np.testing.assert_array_equal(robot.state, before)
 
 
@@ -543,18 +503,18 @@ def two_links(kind: str, **options) -> ElasticRobot:
     return ElasticRobot(links, Actuators(links.joint_names, (shoulder, KINDS[kind])), **options)
 
 
-def track_two_links(kind: str, step: float) -> float:
-    """As `track`: the exact command at every stage, for motion and stiffness, over 1 s."""
-    robot = two_links(kind, step=step)
+def track(robot: ElasticRobot, step: float) -> float:
+    """Largest link error over 1 s under the exact command at every stage of the integrator, for
+    motion and stiffness."""
     t = np.arange(2 * round(1.0 / step) + 1) * step / 2
-    state = motion(t)[..., :2]
+    state = motion(t)[..., : robot.n]
     Q = np.stack(inverse_dynamics(robot.model, *np.moveaxis(state, 1, 0)), axis=1)
     feedforward = MotorFeedforward(robot.actuators)
     middle, v = feedforward.stiffness[0].copy(), len(robot.actuators.variable_joints)
     swing = [0.2 * 7.0**k * np.sin(7.0 * t + k * np.pi / 2) for k in range(3)]
     second = np.stack(swing, axis=1)[..., None] * middle
     second[:, 0] += middle
-    command, filtered = np.empty((len(t), *feedforward.result.shape)), np.zeros(2)
+    command, filtered = np.empty((len(t), *feedforward.result.shape)), np.zeros(robot.n)
     for k in range(len(t)):
         feedforward.state[:], feedforward.torque[:] = state[k], Q[k]
         feedforward.stiffness[:] = second[k]
@@ -600,36 +560,37 @@ def relax(robot: ElasticRobot, phi: np.ndarray, Q: np.ndarray, dt: float) -> np.
     return np.array([0.0, x])
 
 
+def test_flat_feedforward_tracks_to_the_accuracy_of_the_integrator():
+    """Without any feedback: elastic and rigid joints, revolute and prismatic, with friction."""
+    coarse, fine = (track(make(friction=True, step=h), h) for h in (1e-3, 0.5e-3))
+    assert fine < 1e-10
+    assert 12.0 < coarse / fine < 20.0
+
+
 @kinds
 def test_every_kind_tracks_to_the_accuracy_of_the_integrator(kind):
-    coarse, fine = (track_two_links(kind, step) for step in (1e-3, 0.5e-3))
+    coarse, fine = (track(two_links(kind, step=h), h) for h in (1e-3, 0.5e-3))
     assert fine < 1e-8
     assert 11.0 < coarse / fine < 21.0
 
 
 @kinds
 def test_every_kind_balances_its_energy(kind):
-    """Work of motors and of the stiffness input against energy and losses, by Simpson's rule."""
+    """Work of motors and of the stiffness input against energy and losses."""
     robot = two_links(kind, link_viscous=0.2)
-    count, dt = 1001, 0.25e-3
     robot.reset([0.4, -0.6], [1.0, -2.0])
     torque = robot.motor_torque + np.linspace(2.0, -1.0, len(robot.theta))
+
+    def stiffening() -> float:
+        return float(robot.stiffness[1, 0] * HARDENING.energy(robot.theta[1] - robot.q[1]))
+
     if kind == "input":
         robot.stiffness[1] = 600.0
-    before, powers = total(robot), []
-    for _ in range(count):
-        input_power = 0.0
-        if kind == "input":
-            bent = robot.theta[1] - robot.q[1]
-            input_power = float(robot.stiffness[1, 0] * HARDENING.energy(bent))
-        powers.append((torque @ robot.thetad + input_power, robot.dissipation()))
-        after = total(robot)
-        robot.step(torque, dt)
-    weights = np.full(count, 2.0)
-    weights[1::2], weights[[0, -1]] = 4.0, 1.0
-    supplied, lost = weights @ np.array(powers) * dt / 3.0
+        gained, supplied, lost = balance(robot, torque, 0.25e-3, stiffening)
+    else:
+        gained, supplied, lost = balance(robot, torque, 0.25e-3)
     assert lost > 0.1
-    assert abs(after - before - supplied + lost) < 1e-6 * (abs(supplied) + lost)
+    assert abs(gained - supplied + lost) < 1e-6 * (abs(supplied) + lost)
 
 
 @kinds
@@ -658,9 +619,10 @@ def test_a_stiffness_input_moves_on_at_its_rate_within_its_range():
     assert robot.stiffness[0, 0] == pytest.approx(650.0)
     robot.step(np.zeros(2), 1.0)
     assert robot.stiffness[0, 0] == 900.0
-    for wrong in (np.zeros((3, 2)), np.zeros(1)):
-        with pytest.raises(InputError, match="stiffness"):
-            robot.step(np.zeros(2), 1e-3, stiffness=wrong)
+    assert_rejected(*(
+        (lambda wrong=wrong: robot.step(np.zeros(2), 1e-3, stiffness=wrong), "stiffness")
+        for wrong in (np.zeros((3, 2)), np.zeros(1))
+    ))  # fmt: skip
 
 
 # End stops and payloads
@@ -668,7 +630,7 @@ def test_a_stiffness_input_moves_on_at_its_rate_within_its_range():
 
 def stopped(**options) -> ElasticRobot:
     links = replace(wheel(0.5), limits=JointLimits([-0.3], [0.2], [np.inf], [np.inf]))
-    return ElasticRobot(links, linear(("joint1",), np.inf, 0.0), **options)
+    return ElasticRobot(links, linear_springs(("joint1",), np.inf, 0.0), **options)
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
@@ -692,15 +654,6 @@ def test_an_end_stop_stops_the_link_and_dissipates_energy(side):
     assert abs(free.q[0]) > 0.4
 
 
-def test_inconsistent_end_stops_are_rejected():
-    with pytest.raises(InputError, match=r"stiffness is 0\.0: must be positive"):
-        EndStops(0.0)
-    with pytest.raises(InputError, match="damping is -1"):
-        EndStops(1e4, -1.0)
-    with pytest.raises(InputError, match=r"stiffness has shape \(3,\); .*\(1,\)"):
-        stopped(end_stops=EndStops([1.0, 2.0, 3.0]))
-
-
 def test_a_payload_is_added_without_losing_the_state():
     robot = make(friction=True)
     shake(robot)
@@ -714,8 +667,6 @@ def test_a_payload_is_added_without_losing_the_state():
     for each in (robot, fresh):
         each.step(TORQUE, 0.05)
     np.testing.assert_array_equal(robot.state, fresh.state)
-    with pytest.raises(InputError, match="differ from those"):
-        robot.set_model(wheel(1.0))
 
 
 def test_a_rejected_model_changes_nothing():
@@ -734,12 +685,3 @@ def test_a_rejected_model_changes_nothing():
     for each in (robot, other):
         each.step(TORQUE, 0.05)
     np.testing.assert_array_equal(robot.state, other.state)
-
-
-def test_values_out_of_range_are_reported_by_name():
-    with pytest.raises(InputError, match="damping of joint 1 is nan"):
-        EndStops(1e4, [1.0, np.nan])
-    robot = make()
-    viscous = [0.0, -2.0, *[0.0] * (robot.n - 2)]
-    with pytest.raises(InputError, match=f"'{robot.model.joint_names[1]}': link_viscous is -2"):
-        ElasticRobot(robot.model, robot.actuators, link_viscous=viscous)

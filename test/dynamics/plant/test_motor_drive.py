@@ -8,11 +8,10 @@ import pytest
 from scipy.integrate import trapezoid
 
 from elastic_arms import MOTOR, SMALL, Arm, series, two_links
-from multibody_dynamics.dynamics.core.errors import InputError
+from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import Rigid
-from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
-from multibody_dynamics.dynamics.plant.motor_drive import MotorDrive
-from multibody_dynamics.dynamics.rigid.crba import mass_matrix
+from multibody_dynamics.dynamics.plant import ElasticRobot, MotorDrive
+from multibody_dynamics.dynamics.rigid import mass_matrix
 
 DRIVE = MotorDrive([900.0, 700.0], [30.0, 20.0])
 REFERENCE = np.array([[0.1, -0.9], [0.3, -0.2]])

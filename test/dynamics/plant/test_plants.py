@@ -4,22 +4,19 @@
 """The interface of a plant, tested on ElasticRobot; the MuJoCo plant has its own tests."""
 
 import numpy as np
-import pytest
 
-from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic import (
+    Actuators,
+    LinearSpring,
     Motor,
     Rigid,
     SeriesElastic,
     StiffnessDrive,
     VariableStiffness,
 )
-from multibody_dynamics.dynamics.elastic.actuators import Actuators
-from multibody_dynamics.dynamics.elastic.springs import LinearSpring
-from multibody_dynamics.dynamics.model.inertia import spatial_inertia
-from multibody_dynamics.dynamics.model.multibody_model import model_from_screws
-from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
-from multibody_dynamics.dynamics.plant.plants import EndStops, Plant
+from multibody_dynamics.dynamics.model import model_from_screws, spatial_inertia
+from multibody_dynamics.dynamics.plant import ElasticRobot, EndStops, Plant
+from rejections import assert_rejected
 
 
 def plant() -> Plant:
@@ -67,9 +64,9 @@ def test_reset_sets_the_state():
 def test_invalid_end_stops_are_rejected():
     stops = EndStops([1e4, 2e4], damping=0.5)
     assert stops.stiffness.tolist() == [1e4, 2e4]
-    with pytest.raises(InputError, match=r"stiffness is 0\.0: must be positive"):
-        EndStops(0.0)
-    with pytest.raises(InputError, match=r"damping is -1\.0: must be zero or greater"):
-        EndStops(1e4, -1.0)
-    with pytest.raises(InputError, match="stiffness is nan: must be positive"):
-        EndStops(np.nan)
+    assert_rejected(
+        (lambda: EndStops(0.0), "stiffness 0.0 positive"),
+        (lambda: EndStops(np.nan), "stiffness nan positive"),
+        (lambda: EndStops(1e4, -1.0), "damping -1.0 zero or greater"),
+        (lambda: EndStops(1e4, [1.0, np.nan]), "damping joint 1 nan"),
+    )

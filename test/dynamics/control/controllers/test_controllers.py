@@ -6,26 +6,7 @@
 import numpy as np
 import pytest
 
-from elastic_arms import (
-    EVERY_ARM,
-    Arm,
-    HeldPlant,
-    antagonistic_arm,
-    at_start,
-    damped_arm,
-    elastic_panda,
-    exciting,
-    flat_motion,
-    law_of,
-    linear_arm,
-    mixed_panda,
-    nonlinear_arm,
-    series,
-    still,
-    two_links,
-    variable_arm,
-    without_coulomb,
-)
+import elastic_arms as arms
 from multibody_dynamics.dynamics.control import (
     Computed,
     ComputedTorque,
@@ -47,27 +28,13 @@ from multibody_dynamics.dynamics.rigid import (
     gravity_forces,
     inverse_dynamics,
 )
+from rejections import assert_rejected
 from robots import random_state
-
-
-def peak_error(arm: Arm, law: Controller, reference, steps: int, lead: float = 0.0) -> float:
-    """Largest error of a link with the torque held for a millisecond."""
-    plant, second = HeldPlant(arm), at_rest(*arm).second
-    plant.stiffness[0] = second[0]
-    plant.reset(flat_motion(arm, reference(0.0), second)[0])
-    worst = 0.0
-    for k in range(steps):
-        t = 1e-3 * k
-        ahead = reference(t + lead) if lead else None
-        plant.step(law.update(reference(t), *plant.state, stiffness=second, ahead=ahead), 1e-3)
-        worst = max(worst, np.abs(plant.state[0] - reference(t + 1e-3)[0]).max())
-    return worst
-
 
 # Against their formulas
 
 
-@pytest.mark.parametrize("arm", EVERY_ARM)
+@pytest.mark.parametrize("arm", arms.EVERY_ARM)
 def test_linear_feedback_by_hand(arm):
     """Feedforward at `ahead`, feedback now, half of the friction, external torques."""
     arm = arm()
@@ -76,11 +43,11 @@ def test_linear_feedback_by_hand(arm):
     n, m = model.n, len(actuators.motors)
     gains = StateFeedbackGains(actuators.motor_names, rng.uniform(-50, 50, (4, m)))
     law = LinearFeedback(model, actuators, gains, friction=0.5)
-    reference, second = exciting(arm, 0.4), at_rest(*arm).second
+    reference, second = arms.exciting(arm, 0.4), at_rest(*arm).second
     now, ahead = reference(0.7), reference(0.701)
     measured = [rng.normal(size=k) for k in (n, n, m, m)]
     torque = law.update(now, *measured, stiffness=second, ahead=ahead)
-    wanted, later = (flat_motion(arm, each, second)[1] for each in (now, ahead))
+    wanted, later = (arms.flat_motion(arm, each, second)[1] for each in (now, ahead))
     joint = actuators.joint_of_motor
     error = [
         (now[0] - measured[0])[joint],
@@ -103,7 +70,9 @@ def test_linear_feedback_by_hand(arm):
     np.testing.assert_allclose(pushed, other.torque - half, rtol=1e-9, atol=1e-8)
 
 
-@pytest.mark.parametrize("arm", [linear_arm, nonlinear_arm, damped_arm, mixed_panda])
+@pytest.mark.parametrize(
+    "arm", [arms.linear_arm, arms.nonlinear_arm, arms.damped_arm, arms.mixed_panda]
+)
 def test_computed_torque_by_hand(arm):
     model, actuators, _ = arm()
     desired, measured = random_state(model, 1), random_state(model, 2)[:4]
@@ -120,7 +89,7 @@ def test_computed_torque_by_hand(arm):
 
 def test_on_a_rigid_arm_computed_torque_is_feedback_linearization():
     motor = Motor(0.3, viscous=0.5)
-    model, actuators, _ = two_links(Rigid(motor), Rigid(motor))
+    model, actuators, _ = arms.two_links(Rigid(motor), Rigid(motor))
     law = ComputedTorque(model, actuators, 200.0, 30.0)
     poles = JointPoles.from_poles(actuators, (-10.0, -20.0))
     exact = FeedbackLinearization(model, actuators, poles)
@@ -130,12 +99,12 @@ def test_on_a_rigid_arm_computed_torque_is_feedback_linearization():
 
 
 def test_computed_torque_takes_the_mean_of_two_motors_and_sets_their_pretension():
-    arm = antagonistic_arm()
+    arm = arms.antagonistic_arm()
     rest = at_rest(*arm)
     law = ComputedTorque(arm.model, arm.actuators, 0.0, 0.0)
     second = rest.second.copy()
     second[0] = 300.0
-    desired = still(arm)
+    desired = arms.still(arm)
     theta = arm.rest[[0, 1, 1]] + [0.0, 0.1, -0.1]
     torque = law.update(desired, arm.rest, np.zeros(2), theta, np.zeros(3), stiffness=second)
     Q = gravity_forces(arm.model, arm.rest)
@@ -149,7 +118,7 @@ def test_computed_torque_takes_the_mean_of_two_motors_and_sets_their_pretension(
 # In closed loop
 
 
-def laws(arm: Arm, bandwidth: float) -> dict[str, Controller]:
+def laws(arm: arms.Arm, bandwidth: float) -> dict[str, Controller]:
     model, actuators, rest = arm
     pd = motor_bandwidth_gains(model, actuators, rest, 40.0)
     poles = JointPoles.from_bandwidth(actuators, bandwidth)
@@ -166,43 +135,46 @@ def laws(arm: Arm, bandwidth: float) -> dict[str, Controller]:
 @pytest.mark.parametrize(
     ("arm", "bandwidth", "factor"),
     [
-        (linear_arm, 40.0, 100.0),
-        (nonlinear_arm, 40.0, 100.0),
-        (damped_arm, 40.0, 100.0),
-        (variable_arm, 40.0, 100.0),
-        (antagonistic_arm, 40.0, 20.0),
-        (elastic_panda, 60.0, 20.0),
+        (arms.linear_arm, 40.0, 100.0),
+        (arms.nonlinear_arm, 40.0, 100.0),
+        (arms.damped_arm, 40.0, 100.0),
+        (arms.variable_arm, 40.0, 100.0),
+        (arms.antagonistic_arm, 40.0, 20.0),
+        (arms.elastic_panda, 60.0, 20.0),
     ],
 )
 def test_order_of_tracking_errors_on_a_fast_motion(arm, bandwidth, factor):
     """The flat laws, with feedforward half a cycle ahead, against those that are not flat."""
     arm = arm()
-    reference = exciting(arm, 0.5)
+    reference = arms.exciting(arm, 0.5)
     peak = {
-        name: peak_error(arm, law, reference, 250, 0.5e-3)
+        name: arms.peak_error(arm, law, reference, 250, 0.5e-3)
         for name, law in laws(arm, bandwidth).items()
     }
     flattest = max(peak["linearising"], peak["state feedback"])
     assert factor * flattest < min(peak["quasi-static PD"], peak["computed torque"])
 
 
-@pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, elastic_panda])
+@pytest.mark.parametrize("arm", [arms.linear_arm, arms.antagonistic_arm, arms.elastic_panda])
 def test_a_lead_of_half_a_cycle_compensates_for_holding_the_torque(arm):
-    arm = without_coulomb(arm())
-    model, actuators, rest = arm
-    reference = exciting(arm, 0.5)
-    gains = optimal_gains(model, actuators, rest, 20.0)
-    held = peak_error(arm, LinearFeedback(model, actuators, gains), reference, 250)
-    ahead = peak_error(arm, LinearFeedback(model, actuators, gains), reference, 250, 0.5e-3)
+    arm = arms.without_coulomb(arm())
+    gains = optimal_gains(*arm, 20.0)
+    poles = JointPoles.from_bandwidth(arm.actuators, 60.0)
+
+    def error(kind, design, ahead, **options):
+        law = kind(*arm[:2], design, **options)
+        return arms.peak_error(arm, law, arms.exciting(arm, 0.5), 250, ahead)
+
+    held, ahead = (error(LinearFeedback, gains, each) for each in (0.0, 0.5e-3))
     assert 30.0 * ahead < held
-    poles = JointPoles.from_bandwidth(actuators, 60.0)
-    held = peak_error(arm, FeedbackLinearization(model, actuators, poles), reference, 250)
-    led = FeedbackLinearization(model, actuators, poles, lead=0.5e-3)
-    assert 10.0 * peak_error(arm, led, reference, 250, 0.5e-3) < held
+    held = error(FeedbackLinearization, poles, 0.0)
+    assert 10.0 * error(FeedbackLinearization, poles, 0.5e-3, lead=0.5e-3) < held
 
 
-def weak_shoulder(limit: float) -> Arm:
-    return two_links(series(400.0, Motor(0.5, viscous=0.3, torque_limit=limit)), series(200.0))
+def weak_shoulder(limit: float) -> arms.Arm:
+    return arms.two_links(
+        arms.series(400.0, Motor(0.5, viscous=0.3, torque_limit=limit)), arms.series(200.0)
+    )
 
 
 @pytest.mark.parametrize("kind", ["integral", "integral without anti-windup", "observer"])
@@ -217,9 +189,8 @@ def test_a_saturated_motor_does_not_wind_up_an_integral(kind):
     def overshoot(integral: float, reports: bool, observes: bool) -> tuple[float, float]:
         law = LinearFeedback(model, actuators, gains, integral=integral)
         observer = DisturbanceObserver.of_motors(model, actuators, 20.0)
-        plant = HeldPlant(arm)
-        plant.reset(np.concatenate(at_start(arm._replace(rest=rest - [0.4, 0.0]))[0]))
-        desired, worst = still(arm), 0.0
+        plant = arms.plant_on(arm._replace(rest=rest - [0.4, 0.0]))
+        desired, worst = arms.still(arm), 0.0
         for k in range(3000 if integral else 2000):
             q, qd, theta, thetad = plant.state
             if observes:
@@ -248,17 +219,17 @@ def test_a_saturated_motor_does_not_wind_up_an_integral(kind):
 
 @pytest.mark.parametrize("integrates", ["link", "motor"])
 def test_the_integral_removes_the_error_of_an_unknown_payload(integrates):
-    arm = without_coulomb(linear_arm())
+    arm = arms.without_coulomb(arms.linear_arm())
     model, actuators, rest = arm
     loaded = model.with_payload(model.body_names[-1], 0.3, (0.2, 0, 0), np.eye(3) * 1e-3)
     gains = optimal_gains(model, actuators, rest, 15.0)
     final = []
     for integral in (0.0, 300.0):
         law = LinearFeedback(model, actuators, gains, integral=integral, integrates=integrates)
-        plant = HeldPlant(Arm(loaded, actuators, rest))
-        plant.reset(np.concatenate(at_start(arm)[0]))
+        plant = arms.HeldPlant(arms.Arm(loaded, actuators, rest))
+        plant.reset(np.concatenate(arms.at_start(arm)[0]))
         for _ in range(2000):
-            plant.step(law.update(still(arm), *plant.state), 1e-3)
+            plant.step(law.update(arms.still(arm), *plant.state), 1e-3)
         wanted = rest if integrates == "link" else at_rest(*arm).theta
         final.append(np.abs(plant.state[0 if integrates == "link" else 2] - wanted).max())
     assert final[0] > 5e-3
@@ -269,30 +240,33 @@ def test_the_integral_removes_the_error_of_an_unknown_payload(integrates):
 
 
 def test_inconsistent_settings_of_controllers_are_rejected():
-    model, actuators, _ = linear_arm()
-    other = elastic_panda().actuators
-    gains = motor_side_gains(actuators, 100.0, 10.0)
-    for make, message in (
-        (lambda: ComputedTorque(model, other, 1.0, 1.0), "'two_link_planar' are shoulder, elbow"),
-        (lambda: LinearFeedback(model, actuators, motor_side_gains(other, 1.0, 1.0)), "gains are"),
-        (lambda: LinearFeedback(model.with_reflected_inertia([0.1, 0]), actuators, gains), "rotor"),
-        (lambda: LinearFeedback(model, actuators, gains, variant="fast"), "variant 'fast'"),
-        (lambda: LinearFeedback(model, actuators, gains, integrates="q"), "integrates 'q'"),
-        (lambda: LinearFeedback(model, actuators, gains, integral=[1, -1]), "'elbow': integral"),
-        (lambda: LinearFeedback(model, actuators, gains, friction=[1, 1.2]), "'elbow': friction"),
-        (lambda: ComputedTorque(model, actuators, 1.0, -1.0), "'shoulder': derivative is -1"),
+    model, actuators, _ = arms.linear_arm()
+    other = arms.elastic_panda().actuators
+    gains, strange = (motor_side_gains(each, 100.0, 10.0) for each in (actuators, other))
+    twice = model.with_reflected_inertia([0.1, 0])
+
+    def feedback(gains=gains, model=model, **options):
+        return lambda: LinearFeedback(model, actuators, gains, **options)
+
+    assert_rejected(
+        (lambda: ComputedTorque(model, other, 1.0, 1.0), "'two_link_planar' shoulder, elbow"),
+        (lambda: ComputedTorque(model, actuators, 1.0, -1.0), "'shoulder' derivative -1"),
         (lambda: ComputedTorque(model, actuators, 1, 1, feedback="both"), "one of motor, link"),
-    ):
-        with pytest.raises(InputError, match=message):
-            make()
+        (feedback(strange), "gains"),
+        (feedback(model=twice), "rotor"),
+        (feedback(variant="fast"), "variant 'fast'"),
+        (feedback(integrates="q"), "integrates 'q'"),
+        (feedback(integral=[1, -1]), "'elbow' integral"),
+        (feedback(friction=[1, 1.2]), "'elbow' friction"),
+    )
 
 
-@pytest.mark.parametrize("make", [linear_arm, antagonistic_arm])
+@pytest.mark.parametrize("make", [arms.linear_arm, arms.antagonistic_arm])
 def test_arrays_that_the_caller_writes_are_checked(make):
     """NaN in an external torque is reported by name and has no lasting effect."""
     arm = make()
     model, actuators, rest = arm
-    desired = still(arm)
+    desired = arms.still(arm)
     theta = at_rest(*arm).theta
     state = (desired, rest, np.zeros(2), theta, np.zeros_like(theta))
     integrating = LinearFeedback(
@@ -314,8 +288,8 @@ def test_arrays_that_the_caller_writes_are_checked(make):
 
 
 def test_problems_of_the_feedforward_are_reported_by_the_law():
-    arm = antagonistic_arm()
-    desired, rest = still(arm), arm.rest
+    arm = arms.antagonistic_arm()
+    desired, rest = arms.still(arm), arm.rest
     theta = at_rest(*arm).theta
     state = (desired, rest, np.zeros(2), theta, np.zeros(3))
     for law in laws(arm, 20.0).values():
@@ -330,40 +304,35 @@ def test_problems_of_the_feedforward_are_reported_by_the_law():
 
 
 def test_bad_measurements_are_rejected_by_name_and_leave_the_torque_unchanged():
-    arm = antagonistic_arm()
+    arm = arms.antagonistic_arm()
     model, actuators, rest = arm
     law = FeedbackLinearization(model, actuators, JointPoles.from_bandwidth(actuators, 10.0))
-    desired = still(arm)
-    zero, theta = np.zeros(2), at_rest(*arm).theta
-    good = (desired, rest, zero, theta, np.zeros(3))
-    torque = law.update(*good)
-    assert torque is law.torque
-    before = torque.copy()
-    for change, message in (
-        ({3: [0.1, np.nan, 0.0]}, "theta.*elbow_agonist"),
-        ({4: [0.0]}, "thetad: expected shape"),
-        ({1: theta}, "q: expected shape"),
-        ({0: desired[:4]}, "desired q.*got 4"),
-        ({0: desired + np.inf}, "desired q"),
-        ({0: None}, "desired: expected a sequence of rows"),
-    ):
-        with pytest.raises(InputError, match=message):
-            law.update(*(change.get(k, row) for k, row in enumerate(good)))
-        np.testing.assert_array_equal(law.torque, before)
-    for keywords, message in (
-        ({"stiffness": [[np.nan], [0.0], [0.0]]}, "stiffness.*elbow"),
-        ({"stiffness": np.zeros((2, 1))}, "stiffness: expected shape"),
-        ({"ahead": desired[:2]}, "desired q ahead.*got 2"),
-    ):
-        with pytest.raises(InputError, match=message):
-            law.update(*good, **keywords)
-        np.testing.assert_array_equal(law.torque, before)
+    desired, zero, theta = arms.still(arm), np.zeros(2), at_rest(*arm).theta
+    good = {"desired": desired, "q": rest, "qd": zero, "theta": theta, "thetad": np.zeros(3)}
+    before = law.update(**good).copy()
+    assert law.update(**good) is law.torque
+
+    def bad(**changes):
+        return lambda: law.update(**(good | changes))
+
+    assert_rejected(
+        (bad(theta=[0.1, np.nan, 0.0]), "theta elbow_agonist"),
+        (bad(thetad=[0.0]), "thetad: expected shape"),
+        (bad(q=theta), "q: expected shape"),
+        (bad(desired=desired[:4]), "desired q got 4"),
+        (bad(desired=desired + np.inf), "desired q"),
+        (bad(desired=None), "desired: expected a sequence of rows"),
+        (bad(stiffness=[[np.nan], [0.0], [0.0]]), "stiffness elbow"),
+        (bad(stiffness=np.zeros((2, 1))), "stiffness: expected shape"),
+        (bad(ahead=desired[:2]), "desired q ahead got 2"),
+    )
+    np.testing.assert_array_equal(law.torque, before)
 
 
-@pytest.mark.parametrize("make", [elastic_panda, mixed_panda, antagonistic_arm])
+@pytest.mark.parametrize("make", [arms.elastic_panda, arms.mixed_panda, arms.antagonistic_arm])
 def test_what_the_caller_has_computed_gives_the_same_torque(make):
     arm = make()
-    laws = [law_of(arm) for _ in range(2)]
+    laws = [arms.law_of(arm) for _ in range(2)]
     now, later = (InverseDynamicsSolver(arm.model, "body") for _ in range(2))
     springs = SpringSolver(arm.actuators)
     rng = np.random.default_rng(3)

@@ -9,29 +9,12 @@ The plant is the textbook model, integrated with a torque that is continuous in 
 import numpy as np
 import pytest
 
-from elastic_arms import (
-    OTHER_ARMS,
-    antagonistic_arm,
-    damped_arm,
-    elastic_panda,
-    exciting,
-    flat_motion,
-    linear_arm,
-    mixed_panda,
-    nonlinear_arm,
-    pretensioned_arm,
-    series,
-    simulate,
-    split,
-    still,
-    two_links,
-    variable_arm,
-)
+import elastic_arms as arms
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.control import FeedbackLinearization, JointPoles, at_rest
-from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import Actuators, Antagonistic, Motor, VariableStiffness
 from multibody_dynamics.dynamics.motion import hold
+from rejections import assert_rejected
 
 POLES = {
     2: (-11.0, -18.0),
@@ -40,8 +23,8 @@ POLES = {
 }
 SECOND_POLES = (-13.0, -20.0)
 TWO_LINKS = [
-    linear_arm, nonlinear_arm, antagonistic_arm, pretensioned_arm, variable_arm, damped_arm,
-    *OTHER_ARMS,
+    arms.linear_arm, arms.nonlinear_arm, arms.antagonistic_arm, arms.pretensioned_arm,
+    arms.variable_arm, arms.damped_arm, *arms.OTHER_ARMS,
 ]  # fmt: skip
 
 
@@ -75,8 +58,8 @@ def fitted_poles(error: np.ndarray, step: float, order: int) -> np.ndarray:
 def displaced(arm, desired, stiffness) -> np.ndarray:
     """Away from the reference in every state; motors of rigid joints move with their links."""
     rng = np.random.default_rng(3)
-    x, _ = flat_motion(arm, desired, stiffness)
-    q, qd, theta, thetad = split(arm, x)
+    x, _ = arms.flat_motion(arm, desired, stiffness)
+    q, qd, theta, thetad = arms.split(arm, x)
     q += rng.uniform(0.01, 0.03, q.shape)
     qd += rng.uniform(-0.2, 0.2, q.shape)
     joint = arm.actuators.joint_of_motor
@@ -89,7 +72,7 @@ def displaced(arm, desired, stiffness) -> np.ndarray:
 
 def second_outputs(arm, x: np.ndarray) -> dict[int, float]:
     """The second outputs that motors set, by index, from their laws written out here."""
-    q, _, theta, _ = split(arm, x)
+    q, _, theta, _ = arms.split(arm, x)
     found = {}
     for i, actuator, motors, j in arm.actuators.each():
         if isinstance(actuator, Antagonistic):
@@ -103,19 +86,19 @@ def second_outputs(arm, x: np.ndarray) -> dict[int, float]:
     return found
 
 
-@pytest.mark.parametrize("arm", [*TWO_LINKS, elastic_panda, mixed_panda])
+@pytest.mark.parametrize("arm", [*TWO_LINKS, arms.elastic_panda, arms.mixed_panda])
 def test_the_errors_decay_with_the_placed_poles(arm):
     """Along a moving reference, of the links and of the second outputs that motors set."""
     arm = arm()
     law = FeedbackLinearization(arm.model, arm.actuators, all_poles(arm))
-    reference = exciting(arm, 0.4)
+    reference = arms.exciting(arm, 0.4)
     times = np.linspace(0.0, 0.5, 26)
     start = displaced(arm, reference(0.0), second_reference(arm, 0.0))
 
     def torque(t, *state):
         return law.update(reference(t), *state, stiffness=second_reference(arm, t))
 
-    run = simulate(arm, torque, start, times, lambda t: second_reference(arm, t)[:2])
+    run = arms.simulate(arm, torque, start, times, lambda t: second_reference(arm, t)[:2])
     error = reference.sample(times)[:, 0] - run[:, : arm.model.n]
     for i, order in enumerate(orders(arm)):
         found = fitted_poles(error[:, i], times[1], order)
@@ -132,21 +115,21 @@ def test_the_errors_decay_with_the_placed_poles(arm):
 @pytest.mark.parametrize("arm", TWO_LINKS)
 def test_on_the_desired_motion_the_law_is_the_feedforward(arm):
     arm = arm()
-    desired, stiffness = exciting(arm, 1.0)(1.2), second_reference(arm, 1.2)
-    x, wanted = flat_motion(arm, desired, stiffness)
+    desired, stiffness = arms.exciting(arm, 1.0)(1.2), second_reference(arm, 1.2)
+    x, wanted = arms.flat_motion(arm, desired, stiffness)
     law = FeedbackLinearization(arm.model, arm.actuators, all_poles(arm))
-    found = law.update(desired, *split(arm, x), stiffness=stiffness)
+    found = law.update(desired, *arms.split(arm, x), stiffness=stiffness)
     np.testing.assert_allclose(found, wanted.torque, rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose(law.motion[2], desired[2], atol=1e-9)
 
 
 def test_a_drive_returns_a_stiffness_to_its_range():
-    arm = variable_arm()
+    arm = arms.variable_arm()
     law = FeedbackLinearization(arm.model, arm.actuators, all_poles(arm))
     rest = at_rest(*arm)
     theta = rest.theta.copy()
     theta[1] = (1100.0 - 100.0) / 80.0  # the range ends at 900 N m/rad
-    desired = still(arm)
+    desired = arms.still(arm)
     zero = np.zeros(2)
     k0 = np.prod(SECOND_POLES)
     torque = law.update(desired, arm.rest, zero, theta, np.zeros(3), stiffness=rest.second)
@@ -159,14 +142,14 @@ def test_a_drive_returns_a_stiffness_to_its_range():
 
 @pytest.mark.parametrize("stiffness", [0.0, -30.0])
 def test_zero_or_negative_stiffness_gives_finite_torques_and_is_reported(stiffness):
-    arm = variable_arm()
+    arm = arms.variable_arm()
     model, actuators, rest = arm
     drive = actuators.actuators[0].drive
     law = FeedbackLinearization(model, actuators, JointPoles.from_bandwidth(actuators, 20.0))
     theta = at_rest(*arm).theta.copy()
     theta[1] = (stiffness - drive.offset) / drive.gain
     zero = np.zeros(3)
-    torque = law.update(still(arm), rest, zero[:2], theta, zero)
+    torque = law.update(arms.still(arm), rest, zero[:2], theta, zero)
     assert np.isfinite(torque).all()
     assert torque[1] * drive.gain > 0.0  # back into the range
     assert (
@@ -184,7 +167,7 @@ def test_an_unknown_torque_leaves_the_stated_static_error(w):
         [dyn.spatial_inertia(M, (0.0, 0.1, 0.0), np.eye(3))],
         joint_names=("slide",), body_names=("cart",),
     )  # fmt: skip
-    actuators = Actuators(model.joint_names, (series(K, Motor(0.5)),))
+    actuators = Actuators(model.joint_names, (arms.series(K, Motor(0.5)),))
     law = FeedbackLinearization(model, actuators, JointPoles.from_bandwidth(actuators, w))
     error = -(6.0 / w**2 - K / M / w**4) * d / M
     assert (error > 0.0) == (w**2 < K / M / 6.0)
@@ -195,14 +178,16 @@ def test_an_unknown_torque_leaves_the_stated_static_error(w):
 
 
 def test_a_spring_with_too_little_damping_is_rejected_by_name():
-    arm = two_links(series(400.0, damping=0.5), series(200.0))
-    poles = JointPoles.from_bandwidth(arm.actuators, 20.0)
-    with pytest.raises(InputError, match=r"'shoulder'.*relaxes at 800 1/s.*damping 0"):
-        FeedbackLinearization(arm.model, arm.actuators, poles)
-    fine = linear_arm()
-    poles = JointPoles.from_bandwidth(fine.actuators, 20.0)
-    with pytest.raises(InputError, match="lead is -1"):
-        FeedbackLinearization(fine.model, fine.actuators, poles, lead=-1.0)
-    other = JointPoles.from_bandwidth(elastic_panda().actuators, 20.0)
-    with pytest.raises(InputError, match="poles are for panda_joint1"):
-        FeedbackLinearization(fine.model, fine.actuators, other)
+    arm, fine = (
+        arms.two_links(arms.series(400.0, damping=0.5), arms.series(200.0)),
+        arms.linear_arm(),
+    )
+    poles, good, other = (
+        JointPoles.from_bandwidth(each.actuators, 20.0)
+        for each in (arm, fine, arms.elastic_panda())
+    )
+    assert_rejected(
+        (lambda: FeedbackLinearization(*arm[:2], poles), "'shoulder' relaxes 800 1/s damping 0"),
+        (lambda: FeedbackLinearization(*fine[:2], good, lead=-1.0), "lead -1"),
+        (lambda: FeedbackLinearization(*fine[:2], other), "poles panda_joint1"),
+    )

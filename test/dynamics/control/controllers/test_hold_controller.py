@@ -8,40 +8,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from elastic_arms import (
-    OTHER_ARMS,
-    Arm,
-    HeldPlant,
-    antagonistic_arm,
-    elastic_panda,
-    in_motion,
-    linear_arm,
-    mixed_panda,
-    nonlinear_arm,
-    variable_arm,
-)
+import elastic_arms as arms
 from multibody_dynamics.dynamics.control.controllers.hold_controller import HoldController
 from multibody_dynamics.dynamics.control.gains.joint_gains import (
     at_rest,
     damping_gains,
     motor_side_gains,
 )
-from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic.friction_law import Friction
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
+from rejections import assert_rejected
 
 ALL = [
-    linear_arm,
-    nonlinear_arm,
-    antagonistic_arm,
-    variable_arm,
-    elastic_panda,
-    mixed_panda,
-    *OTHER_ARMS,
-]
+    arms.linear_arm, arms.nonlinear_arm, arms.antagonistic_arm, arms.variable_arm,
+    arms.elastic_panda, arms.mixed_panda, *arms.OTHER_ARMS,
+]  # fmt: skip
 
 
-def holding(arm: Arm, **keywords) -> HoldController:
+def holding(arm: arms.Arm, **keywords) -> HoldController:
     return HoldController(arm.model, arm.actuators, damping_gains(*arm), **keywords)
 
 
@@ -51,7 +35,7 @@ def test_an_arm_in_motion_comes_to_rest_and_stays(arm):
     arm = arm()
     limit = 3.0 * np.abs(at_rest_load(arm)).max() + 20.0
     law = holding(arm, torque_limit=limit)
-    plant = in_motion(arm, 0.6)
+    plant = arms.in_motion(arm, 0.6)
     second = at_rest(*arm).second
     start, speed = plant.state[0].copy(), np.abs(plant.state[1]).max()
     positions = []
@@ -70,7 +54,7 @@ def test_an_arm_in_motion_comes_to_rest_and_stays(arm):
     assert np.abs(positions[-1] - positions[-200]).max() < 5e-3
 
 
-def at_rest_load(arm: Arm) -> np.ndarray:
+def at_rest_load(arm: arms.Arm) -> np.ndarray:
     rest, zero = at_rest(*arm), np.zeros(arm.model.n)
     found = arm.actuators.springs(
         arm.rest, zero, rest.theta, 0 * rest.theta, stiffness=rest.second[:2]
@@ -81,14 +65,9 @@ def at_rest_load(arm: Arm) -> np.ndarray:
 @pytest.mark.parametrize("arm", ALL)
 def test_a_position_is_held_where_it_is(arm):
     arm = arm()
-    law = holding(arm)
-    rest = at_rest(*arm)
-    law.stiffness[:] = rest.second
+    law, plant = holding(arm), arms.plant_on(arm)
+    law.stiffness[:] = at_rest(*arm).second
     law.hold_at(arm.rest)
-    plant = HeldPlant(arm)
-    plant.stiffness[:] = rest.second[:2]
-    zero = np.zeros(arm.model.n)
-    plant.reset(np.concatenate((arm.rest, zero, rest.theta, 0 * rest.theta)))
     for _ in range(100):
         plant.step(law.update(None, None, None, *plant.state[2:]), 1e-3)
     np.testing.assert_allclose(plant.state[0], arm.rest, atol=1e-9)
@@ -96,7 +75,7 @@ def test_a_position_is_held_where_it_is(arm):
 
 
 def test_at_the_torque_limit_the_reference_yields_and_does_not_spring_back():
-    arm = linear_arm()
+    arm = arms.linear_arm()
     law = holding(arm, torque_limit=30.0)
     rest = at_rest(*arm)
     law.hold_at(arm.rest)
@@ -114,10 +93,10 @@ def test_at_the_torque_limit_the_reference_yields_and_does_not_spring_back():
 @pytest.mark.parametrize("side", [-1.0, 1.0])
 def test_a_stop_ends_at_the_joint_limits_or_where_it_started_beyond_them(side):
     """With ideal motors; without limits the stop would take 0.2 rad."""
-    model, actuators, rest = linear_arm()
+    model, actuators, rest = arms.linear_arm()
     bound = np.sort([rest + side * np.array([0.05, -0.5]), rest - side * np.array([1.0, 3.0])], 0)
     limits = model.limits._replace(lower=bound[0], upper=bound[1])
-    arm = Arm(replace(model, limits=limits), actuators, rest)
+    arm = arms.Arm(replace(model, limits=limits), actuators, rest)
     law = holding(arm, stop_time=0.1)
     theta, thetad = at_rest(*arm).theta.copy(), np.array([2.0 * side, -2.0 * side])
     for _ in range(1000):
@@ -127,7 +106,7 @@ def test_a_stop_ends_at_the_joint_limits_or_where_it_started_beyond_them(side):
     assert 0.04 < moved[0] < 0.05 + 1e-6
     assert -0.25 < moved[1] < -0.15
     limits = limits._replace(lower=rest + 1.0, upper=rest + 2.0)
-    law = holding(Arm(replace(model, limits=limits), actuators, rest))
+    law = holding(arms.Arm(replace(model, limits=limits), actuators, rest))
     theta = at_rest(*arm).theta
     law.update(None, None, None, theta, np.zeros(2))
     np.testing.assert_array_equal(law.reference[0], theta)  # it does not pull back
@@ -136,7 +115,7 @@ def test_a_stop_ends_at_the_joint_limits_or_where_it_started_beyond_them(side):
 @pytest.mark.parametrize("stiffness", [0.0, -40.0])
 def test_a_stiffness_drive_outside_its_range_has_no_lasting_effect(stiffness):
     """At a position without stiffness the torques stay finite and later recover their values."""
-    arm = variable_arm()
+    arm = arms.variable_arm()
     drive = arm.actuators.actuators[0].drive
     law, other = holding(arm), holding(arm)
     theta, zero = at_rest(*arm).theta, np.zeros(3)
@@ -151,23 +130,23 @@ def test_a_stiffness_drive_outside_its_range_has_no_lasting_effect(stiffness):
 
 
 def test_gains_and_limits_that_cannot_hold_are_rejected():
-    arm = linear_arm()
-    model, actuators, _ = arm
-    with pytest.raises(InputError, match="'elbow': the gain on theta is 0"):
-        HoldController(model, actuators, motor_side_gains(actuators, [10.0, 0.0], 1.0))
-    with pytest.raises(InputError, match="stop_time is 0"):
-        holding(arm, stop_time=0.0)
-    for limit in (-1.0, np.nan, [1.0, 2.0, 3.0]):
-        with pytest.raises(InputError, match="torque_limit"):
-            holding(arm, torque_limit=limit)
-    with pytest.raises(InputError, match=r"theta.*elbow"):
-        holding(arm).update(None, None, None, [0.0, np.nan], [0.0, 0.0])
+    arm = arms.linear_arm()
+    gains = motor_side_gains(arm.actuators, [10.0, 0.0], 1.0)
+    nan = [0.0, np.nan]
+    assert_rejected(
+        (lambda: HoldController(*arm[:2], gains), "'elbow' gain on theta is 0"),
+        (lambda: holding(arm, stop_time=0.0), "stop_time 0"),
+        (lambda: holding(arm, torque_limit=-1.0), "torque_limit"),
+        (lambda: holding(arm, torque_limit=np.nan), "torque_limit"),
+        (lambda: holding(arm, torque_limit=[1.0, 2.0, 3.0]), "torque_limit"),
+        (lambda: holding(arm).update(None, None, None, nan, [0.0, 0.0]), "theta elbow"),
+    )
 
 
 def test_an_offset_of_the_friction_of_links_is_held_too():
     """A torque in one direction, such as that of a hose, which does not vanish at rest. Without
     it, the motors give way by the offset over the gain."""
-    arm = linear_arm()
+    arm = arms.linear_arm()
     offset = np.linspace(2.0, 1.0, arm.model.n)
     rows = [
         replace(each, link_friction=Friction(offset=x))

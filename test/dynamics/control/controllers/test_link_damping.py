@@ -8,48 +8,29 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from elastic_arms import (
-    OTHER_ARMS,
-    Arm,
-    HeldPlant,
-    antagonistic_arm,
-    at_start,
-    damped_arm,
-    elastic_panda,
-    linear_arm,
-    mixed_panda,
-    nonlinear_arm,
-    slope,
-    variable_arm,
-    without_coulomb,
-)
+import elastic_arms as arms
 from multibody_dynamics.dynamics.control.controllers.link_damping import LinkDampingController
-from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
+from rejections import assert_rejected
 
 ALL = [
-    linear_arm,
-    nonlinear_arm,
-    antagonistic_arm,
-    damped_arm,
-    elastic_panda,
-    mixed_panda,
-    *OTHER_ARMS,
-]
+    arms.linear_arm, arms.nonlinear_arm, arms.antagonistic_arm, arms.damped_arm,
+    arms.elastic_panda, arms.mixed_panda, *arms.OTHER_ARMS,
+]  # fmt: skip
 
 
-def poles(arm: Arm, rates: float = 1.0, **settings) -> np.ndarray:
+def poles(arm: arms.Arm, rates: float = 1.0, **settings) -> np.ndarray:
     """Poles of the whole arm near rest, by differences of its equations; the law's rates times
     a factor."""
     law = LinkDampingController(arm.model, arm.actuators, **settings)
     law.rates *= rates
-    state, second, _ = at_start(arm)
+    state, second, _ = arms.at_start(arm)
     law.stiffness[:] = second
     x0, n = np.concatenate(state), arm.model.n
 
     def rate(x: np.ndarray) -> np.ndarray:
         torque = law.update(None, x[:n], x[n : 2 * n], None, None)
-        return slope(arm, x, torque, second[:2])
+        return arms.slope(arm, x, torque, second[:2])
 
     np.testing.assert_allclose(rate(x0), 0.0, atol=1e-6)
     steps = 1e-6 * np.eye(len(x0))
@@ -61,14 +42,14 @@ def poles(arm: Arm, rates: float = 1.0, **settings) -> np.ndarray:
     return np.linalg.eigvals(A)
 
 
-def rigid_entry(arm: Arm, k: int) -> bool:
+def rigid_entry(arm: arms.Arm, k: int) -> bool:
     motor = (k - 2 * arm.model.n) % len(arm.actuators.motors)
     return bool(arm.actuators.is_rigid[arm.actuators.joint_of_motor[motor]])
 
 
 @pytest.mark.parametrize("arm", ALL)
 def test_all_poles_are_stable_except_the_zero_ones_of_the_position(arm):
-    arm = without_coulomb(arm())
+    arm = arms.without_coulomb(arm())
     found = poles(arm)
     at_rest = np.abs(found) < 1e-3
     assert at_rest.sum() == arm.model.n  # gravity alone holds the arm wherever it is
@@ -77,7 +58,7 @@ def test_all_poles_are_stable_except_the_zero_ones_of_the_position(arm):
 
 def test_motor_friction_limits_the_damping_through_springs():
     """Routh-Hurwitz: D < V M / B; for the momenta C < V / B, if it is the same for all joints."""
-    arm = without_coulomb(elastic_panda())
+    arm = arms.without_coulomb(arms.elastic_panda())
     rate = np.array([motor.viscous / motor.inertia for motor in arm.actuators.motors])
     arm = arm._replace(actuators=with_friction(arm.actuators, rate.min()))
     just_below, just_above = (poles(arm, factor).real.max() for factor in (2 * 0.99, 2 * 1.01))
@@ -94,13 +75,13 @@ def with_friction(actuators: Actuators, rate: float) -> Actuators:
     return Actuators(actuators.joint_names, tuple(each))
 
 
-@pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, mixed_panda])
+@pytest.mark.parametrize("arm", [arms.linear_arm, arms.antagonistic_arm, arms.mixed_panda])
 def test_an_arm_in_motion_is_slowed_down_and_held_against_gravity(arm):
     """The torques stay within their limits."""
     arm = arm()
     law = LinkDampingController(arm.model, arm.actuators)
-    plant, speeds = HeldPlant(arm), []
-    (q, _, theta, _), second, _ = at_start(arm)
+    plant, speeds = arms.HeldPlant(arm), []
+    (q, _, theta, _), second, _ = arms.at_start(arm)
     plant.stiffness[:] = second[:2]
     qd = np.full(arm.model.n, 0.2)
     plant.reset(np.concatenate((q, qd, theta, qd[arm.actuators.joint_of_motor])))
@@ -115,11 +96,9 @@ def test_an_arm_in_motion_is_slowed_down_and_held_against_gravity(arm):
 
 
 def test_arms_that_cannot_be_stopped_without_motor_states_are_rejected():
-    arm = linear_arm()
-    with pytest.raises(InputError, match="share is 1"):
-        LinkDampingController(arm.model, arm.actuators, share=1.0)
-    with pytest.raises(InputError, match="stop_time is 0"):
-        LinkDampingController(arm.model, arm.actuators, stop_time=0.0)
-    arm = variable_arm()
-    with pytest.raises(InputError, match="sets a stiffness"):
-        LinkDampingController(arm.model, arm.actuators)
+    arm, variable = arms.linear_arm()[:2], arms.variable_arm()[:2]
+    assert_rejected(
+        (lambda: LinkDampingController(*arm, share=1.0), "share 1"),
+        (lambda: LinkDampingController(*arm, stop_time=0.0), "stop_time 0"),
+        (lambda: LinkDampingController(*variable), "sets a stiffness"),
+    )

@@ -9,23 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from elastic_arms import (
-    antagonistic_arm,
-    elastic_panda,
-    exciting,
-    law_of,
-    linear_arm,
-    series,
-    still,
-)
-from multibody_dynamics.dynamics.control import (
-    ControllerSettings,
-    GainSchedule,
-    ScheduledFeedback,
-    coupled_gains,
-    modal_gains,
-    retune,
-)
+import elastic_arms as arms
+from multibody_dynamics.dynamics import control
 from multibody_dynamics.dynamics.control.controllers import scheduled_feedback
 from multibody_dynamics.dynamics.core import DynamicsError, InputError
 from multibody_dynamics.dynamics.elastic import Actuators
@@ -36,16 +21,20 @@ PATIENCE = 60000  # cycles, of 1 ms or more, until a process has answered
 
 
 def schedule(arm, bandwidth=30.0, **settings):
-    return GainSchedule(model=arm.model, actuators=arm.actuators, bandwidth=bandwidth, **settings)
+    return control.GainSchedule(
+        model=arm.model, actuators=arm.actuators, bandwidth=bandwidth, **settings
+    )
 
 
 def feedback(arm, gains=None, **settings):
-    return ScheduledFeedback(arm.model, arm.actuators, gains or schedule(arm), arm.rest, **settings)
+    return control.ScheduledFeedback(
+        arm.model, arm.actuators, gains or schedule(arm), arm.rest, **settings
+    )
 
 
 def run(law, arm, times, error=0.0):
     """(k, m) torques along a motion, of links that are a constant error away from it."""
-    motion, flat = exciting(arm, 0.8), law_of(arm, disturbance_bandwidth=0.0)
+    motion, flat = arms.exciting(arm, 0.8), arms.law_of(arm, disturbance_bandwidth=0.0)
     found = []
     for t in times:
         desired = motion(t)
@@ -56,7 +45,7 @@ def run(law, arm, times, error=0.0):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Failing(GainSchedule):
+class Failing(control.GainSchedule):
     """Designs only up to a position of the first joint."""
 
     limit: float
@@ -69,14 +58,14 @@ class Failing(GainSchedule):
 
 
 def test_it_is_the_design_at_that_pose():
-    arm = elastic_panda()
+    arm = arms.elastic_panda()
     q = arm.rest + 0.3
     found = schedule(arm, 40.0, delay=1e-3).at(q)
     np.testing.assert_array_equal(
-        found.values, coupled_gains(arm.model, arm.actuators, q, 40.0, delay=1e-3).values
+        found.values, control.coupled_gains(arm.model, arm.actuators, q, 40.0, delay=1e-3).values
     )
     found = schedule(arm, 40.0, design="modal").at(q)
-    wanted = modal_gains(arm.model, arm.actuators, q, 40.0).values
+    wanted = control.modal_gains(arm.model, arm.actuators, q, 40.0).values
     np.testing.assert_array_equal(found.values, wanted)
     late = schedule(arm, 40.0, delay=2.5e-3)
     assert late.late_cycles == len(late.at(q).past)
@@ -86,8 +75,8 @@ def test_it_is_the_design_at_that_pose():
 @pytest.mark.parametrize("design", ["coupled", "modal"])
 def test_gains_are_continuous_along_a_motion(design):
     """Half the step, half the change."""
-    arm = elastic_panda()
-    motion, found = exciting(arm, 1.0), schedule(arm, 40.0, design=design)
+    arm = arms.elastic_panda()
+    motion, found = arms.exciting(arm, 1.0), schedule(arm, 40.0, design=design)
     for t in np.linspace(0.1, 1.9, 5):
         gains = [found.at(motion(t + dt)[0]).values for dt in (0.0, 1e-3, 2e-3)]
         scale = np.abs(gains[0]).max(axis=0) + 1e-9
@@ -97,11 +86,11 @@ def test_gains_are_continuous_along_a_motion(design):
 
 
 def test_a_design_that_is_unstable_without_sampling_is_refused():
-    arm = linear_arm()
+    arm = arms.linear_arm()
     heavy = arm.model.with_payload(1, 40.0, (0.3, 0.0, 0.0))
-    soft = Actuators(arm.actuators.joint_names, (series(4000.0), series(900.0)))
+    soft = Actuators(arm.actuators.joint_names, (arms.series(4000.0), arms.series(900.0)))
     upright = np.array([-np.pi / 2, 0.0])
-    found = GainSchedule(model=heavy, actuators=soft, bandwidth=2.0, design="modal")
+    found = control.GainSchedule(model=heavy, actuators=soft, bandwidth=2.0, design="modal")
     with pytest.raises(InputError, match="the whole arm has a pole at"):
         found.checked_at(upright)
     assert np.isfinite(found.at(upright).values).all()
@@ -110,17 +99,17 @@ def test_a_design_that_is_unstable_without_sampling_is_refused():
 
 def test_an_unknown_design_is_rejected():
     with pytest.raises(InputError, match="design 'joint': expected one of coupled, modal"):
-        schedule(linear_arm(), design="joint")
+        schedule(arms.linear_arm(), design="joint")
 
 
 def test_the_torque_is_that_of_the_gains_of_its_pose():
     """With the torques of the last two cycles as they were sent."""
-    arm = linear_arm()
+    arm = arms.linear_arm()
     gains = schedule(arm, delay=2e-3)
     law = feedback(arm, gains)
     rng = np.random.default_rng(0)
-    desired = still(arm)
-    plain = law_of(arm, disturbance_bandwidth=0.0)
+    desired = arms.still(arm)
+    plain = arms.law_of(arm, disturbance_bandwidth=0.0)
     own = gains.at(arm.rest)
     past = np.zeros((2, 2))
     for _ in range(5):
@@ -140,7 +129,7 @@ def test_the_torque_is_that_of_the_gains_of_its_pose():
 def test_gains_follow_the_motion_without_a_jump_of_the_torque(design):
     """With a constant error, the torque of changing gains is as smooth as their blending: per
     cycle, it changes by no more than 1.5 STEP / update_time of a whole change of gains."""
-    arm = elastic_panda()
+    arm = arms.elastic_panda()
     gains = schedule(arm, design=design)
     times = np.arange(0.0, 0.6, STEP)
     error = np.full(7, 0.01)
@@ -149,7 +138,7 @@ def test_gains_follow_the_motion_without_a_jump_of_the_torque(design):
     moving = run(law, arm, times, error)
     assert law.refused == 0
     assert not np.array_equal(law.pose, arm.rest)
-    motion = exciting(arm, 0.8)
+    motion = arms.exciting(arm, 0.8)
     poses = [arm.rest, *(motion(t)[0] for t in np.arange(0.0, 0.6, 0.05))]
     each = [gains.at(q).values[:, :7] @ error for q in poses]
     largest = np.abs(np.diff(each, axis=0)).max()
@@ -162,7 +151,7 @@ def test_gains_follow_the_motion_without_a_jump_of_the_torque(design):
 
 
 def test_blending_ends_with_the_gains_of_the_pose():
-    arm = linear_arm()
+    arm = arms.linear_arm()
     law = feedback(arm, update_time=0.02)
     q = arm.rest + 0.4
     desired = np.zeros((5, 2))
@@ -181,8 +170,8 @@ def test_blending_ends_with_the_gains_of_the_pose():
 
 @pytest.mark.parametrize("error", [DynamicsError("no gains there"), InputError("overloaded")])
 def test_after_a_failed_design_the_last_gains_stay(error):
-    arm = linear_arm()
-    motion, times = exciting(arm, 0.8), np.arange(0.0, 1.0, STEP)
+    arm = arms.linear_arm()
+    motion, times = arms.exciting(arm, 0.8), np.arange(0.0, 1.0, STEP)
     first = np.array([motion(t)[0][0] for t in times])
     limit = max(arm.rest[0], float(np.median(first)))
     assert first.max() > limit
@@ -213,7 +202,7 @@ def wait(law, q, is_done, drift=0.0):
 
 
 def test_a_process_designs_the_same_gains_in_the_background():
-    arm = linear_arm()
+    arm = arms.linear_arm()
     q = arm.rest + 0.4
     law = feedback(arm, designs_in_background=True, update_time=0.01)
     law.prepare()
@@ -247,13 +236,13 @@ def test_a_process_designs_the_same_gains_in_the_background():
     np.testing.assert_allclose(law.current, schedule(arm).at(law.pose).values, rtol=1e-12)
 
 
-@pytest.mark.parametrize("arm", [linear_arm, antagonistic_arm, elastic_panda])
+@pytest.mark.parametrize("arm", [arms.linear_arm, arms.antagonistic_arm, arms.elastic_panda])
 @pytest.mark.parametrize("design", ["coupled", "modal"])
 def test_the_arm_follows_a_motion(arm, design):
     """From rest at its start."""
     arm = arm()
-    law = law_of(arm, "state_feedback", gain_design=design, bandwidth=30.0)
-    motion, robot = exciting(arm, 0.5), ElasticRobot(arm.model, arm.actuators)
+    law = arms.law_of(arm, "state_feedback", gain_design=design, bandwidth=30.0)
+    motion, robot = arms.exciting(arm, 0.5), ElasticRobot(arm.model, arm.actuators)
     robot.reset(motion(0.0)[0])
     second = robot.stiffness
     law.stiffness[:2] = second
@@ -269,17 +258,17 @@ def test_the_arm_follows_a_motion(arm, design):
 
 
 def test_retune_blends_in_other_gains():
-    arm = linear_arm()
+    arm = arms.linear_arm()
     settings = {"law": "state_feedback", "gain_design": "coupled", "position": arm.rest}
-    law = law_of(arm, bandwidth=20.0, **settings)
+    law = arms.law_of(arm, bandwidth=20.0, **settings)
     before = law.current.copy()
-    retune(law, ControllerSettings(bandwidth=40.0, **settings))
+    control.retune(law, control.ControllerSettings(bandwidth=40.0, **settings))
     np.testing.assert_array_equal(law.current, before)
-    desired = still(arm)
+    desired = arms.still(arm)
     for _ in range(60):
         law.update(desired, arm.rest, np.zeros(2), arm.rest, np.zeros(2))
     np.testing.assert_allclose(law.current, schedule(arm, 40.0).at(arm.rest).values, rtol=1e-12)
     with pytest.raises(InputError, match="differs from the running"):
-        retune(law, ControllerSettings(bandwidth=40.0, delay=1e-3, **settings))
+        control.retune(law, control.ControllerSettings(bandwidth=40.0, delay=1e-3, **settings))
     with pytest.raises(InputError, match="update_time is -1"):
         feedback(arm, update_time=-1.0)

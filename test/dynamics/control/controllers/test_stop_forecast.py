@@ -11,21 +11,12 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
 from elastic_arms import MOTOR, SMALL, Arm, elastic_panda, linear_arm, series, two_links
-from multibody_dynamics.dynamics.control.controllers.late_hold import (
-    BANDWIDTH,
-    LEAD,
-    RATE,
-    LateHoldController,
-)
-from multibody_dynamics.dynamics.control.controllers.stop_forecast import (
-    DELAYS,
-    GROWTH,
-    _Loop,
-    forecast_stop,
-)
-from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.elastic.actuators import Actuators
-from multibody_dynamics.dynamics.rigid.crba import mass_matrix
+from multibody_dynamics.dynamics.control import LateHoldController, forecast_stop
+from multibody_dynamics.dynamics.control.controllers.late_hold import BANDWIDTH, LEAD, RATE
+from multibody_dynamics.dynamics.control.controllers.stop_forecast import DELAYS, GROWTH, _Loop
+from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.dynamics.elastic import Actuators
+from multibody_dynamics.dynamics.rigid import mass_matrix
 
 
 def with_friction(arm: Arm, share: float) -> Arm:

@@ -6,37 +6,24 @@
 import numpy as np
 import pytest
 
-from elastic_arms import (
-    WITHOUT_BASE_SPRINGS,
-    HeldPlant,
-    antagonistic_arm,
-    at_start,
-    damped_arm,
-    exciting,
-    flat_motion,
-    linear_arm,
-    nonlinear_arm,
-    shipped,
-    still,
-    without_coulomb,
-)
+import elastic_arms as arms
 from multibody_dynamics.dynamics import control
-from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import Motor, motor_motion
 from multibody_dynamics.dynamics.rigid import gravity_forces
+from rejections import assert_rejected
 from single_joint import LOCKED, single_joint
 
 M, K = 0.45, 3000.0
 
 
-@pytest.mark.parametrize("make", WITHOUT_BASE_SPRINGS)
+@pytest.mark.parametrize("make", arms.WITHOUT_BASE_SPRINGS)
 def test_the_law_by_hand(make):
     """tau_m = u / a + (1 - 1 / a) load + friction, with the flat map of planning."""
     arm = make()
     model, actuators, _ = arm
     gains = control.inertia_shaping_gains(*arm)
     law = control.TorqueController(model, actuators, gains, friction=0.5)
-    (q, _, theta, _), second, _ = at_start(arm)
+    (q, _, theta, _), second, _ = arms.at_start(arm)
     rng = np.random.default_rng(3)
     n, m = model.n, len(actuators.motors)
     qd, thetad = 0.3 * rng.normal(size=n), 0.3 * rng.normal(size=m)
@@ -65,7 +52,7 @@ def test_the_law_by_hand(make):
 
 def run(arm, law, reference, steps, *, bias=0.0, acceleration=None, plant=None):
     """(steps, n) spring torques on the plant under held motor torques, `bias` added to them."""
-    plant = plant or HeldPlant(arm)
+    plant = plant or arms.HeldPlant(arm)
     found = []
     for k in range(steps):
         found.append(plant.robot.joint_torque.copy())
@@ -125,7 +112,7 @@ def test_a_free_link_feels_the_commanded_torque_with_an_observer_or_a_known_acce
         (control.torque_lqr_gains, {}, None, tau / m),
     ):
         law = control.TorqueController(*arm[:2], design(*arm, **settings))
-        plant = HeldPlant(arm)
+        plant = arms.HeldPlant(arm)
         run(arm, law, lambda t: tau, 600, plant=plant, acceleration=known)
         before = plant.state[1].copy()
         run(arm, law, lambda t: tau, 400, plant=plant, acceleration=known)
@@ -147,51 +134,39 @@ def test_a_saturated_motor_does_not_wind_up():
 
 
 @pytest.mark.parametrize("design", control.TORQUE_DESIGNS)
-@pytest.mark.parametrize("make", WITHOUT_BASE_SPRINGS)
+@pytest.mark.parametrize("make", arms.WITHOUT_BASE_SPRINGS)
 def test_every_arm_is_held_at_rest_by_its_gravity_torques(make, design):
     arm = make()
     law = control.TorqueController(*arm[:2], control.TORQUE_DESIGNS[design](*arm))
-    state, second, load = at_start(arm)
+    state, second, load = arms.at_start(arm)
     np.testing.assert_allclose(
         law.command(gravity_forces(arm.model, arm.rest), *state, stiffness=second), load,
         rtol=1e-7, atol=1e-7,
     )  # fmt: skip
-    desired = still(arm)
+    desired = arms.still(arm)
     law.reset()
     np.testing.assert_allclose(law.update(desired, *state), load, rtol=1e-7, atol=1e-7)
 
 
-@pytest.mark.parametrize("make", [linear_arm, nonlinear_arm, antagonistic_arm, damped_arm])
+@pytest.mark.parametrize(
+    "make", [arms.linear_arm, arms.nonlinear_arm, arms.antagonistic_arm, arms.damped_arm]
+)
 def test_a_motion_is_followed_exactly(make):
     """In continuous time, from the right start, the torques of the motion keep the arm on it."""
-    arm = without_coulomb(make())
+    arm = arms.without_coulomb(make())
     law = control.TorqueController(*arm[:2], control.inertia_shaping_gains(*arm), period=2e-4)
-    reference, second = exciting(arm, 0.4), control.at_rest(*arm).second
-    plant = HeldPlant(arm)
-    plant.stiffness[0] = second[0]
-    plant.reset(flat_motion(arm, reference(0.0), second)[0])
-    worst = 0.0
-    for k in range(1500):
-        t = 2e-4 * k
-        ahead = reference(t + 1e-4)
-        plant.step(law.update(reference(t), *plant.state, stiffness=second, ahead=ahead), 2e-4)
-        worst = max(worst, np.abs(plant.state[0] - reference(t + 2e-4)[0]).max())
-    assert worst < 1e-4
+    assert arms.peak_error(arm, law, arms.exciting(arm, 0.4), 1500, 1e-4, 2e-4) < 1e-4
 
 
 def test_the_impedance_of_a_motion_is_the_one_requested():
     """A constant push moves the links by push / stiffness, whatever the springs."""
-    arm = without_coulomb(linear_arm())
+    arm = arms.without_coulomb(arms.linear_arm())
     stiffness, push = np.array([80.0, 30.0]), np.array([3.0, -1.5])
     law = control.TorqueController(
         *arm[:2], control.torque_observer_gains(*arm, observer_share=1.0),
         link_stiffness=stiffness, link_damping=[14.0, 3.0],
     )  # fmt: skip
-    desired = still(arm)
-    state, _, _ = at_start(arm)
-
-    plant = HeldPlant(arm)
-    plant.reset(np.concatenate(state))
+    desired, plant = arms.still(arm), arms.plant_on(arm)
     g = gravity_forces(arm.model, arm.rest)
     law.external_torque[:] = push  # the law leaves this out of its torques: the arm feels -push
     for _ in range(4000):
@@ -267,19 +242,20 @@ def test_the_integral_does_not_grow_over_missing_cycles():
 
 
 def test_wrong_commands_are_refused():
-    arm = shipped("planar_two_link")
-    law = control.TorqueController(*arm[:2], control.inertia_shaping_gains(*arm))
-    state = np.zeros((4, 2))
-    for wrong, message in (
-        (np.zeros(3), "joint torque: expected shape"),
-        (np.zeros((2, 2)), "expected 3 rows .joint torque, its rate"),
-        (np.array([0.0, np.nan]), r"joint torque\[1\] \(joint 'elbow'\) is nan"),
-    ):
-        with pytest.raises(InputError, match=message):
-            law.command(wrong, *state)
-    with pytest.raises(InputError, match="acceleration"):
-        law.command(np.zeros(2), *state, acceleration=np.zeros(3))
-    with pytest.raises(InputError, match="delay is -1"):
-        control.TorqueController(*arm[:2], control.inertia_shaping_gains(*arm), delay=-1.0)
-    with pytest.raises(InputError, match="joint 'shoulder': link_stiffness is -1"):
-        control.TorqueController(*arm[:2], control.inertia_shaping_gains(*arm), link_stiffness=-1.0)
+    arm = arms.shipped("planar_two_link")
+    gains, state = control.inertia_shaping_gains(*arm), np.zeros((4, 2))
+
+    def law(**options):
+        return control.TorqueController(*arm[:2], gains, **options)
+
+    def command(torque, **options):
+        return lambda: law().command(torque, *state, **options)
+
+    assert_rejected(
+        (command(np.zeros(3)), "joint torque: expected shape"),
+        (command(np.zeros((2, 2))), "3 rows joint torque, rate"),
+        (command(np.array([0.0, np.nan])), "joint torque[1] 'elbow' nan"),
+        (command(np.zeros(2), acceleration=np.zeros(3)), "acceleration"),
+        (lambda: law(delay=-1.0), "delay -1"),
+        (lambda: law(link_stiffness=-1.0), "'shoulder' link_stiffness -1"),
+    )

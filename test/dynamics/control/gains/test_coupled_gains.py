@@ -9,36 +9,22 @@ import numpy as np
 import pytest
 from scipy.linalg import solve_discrete_are
 
-from elastic_arms import (
-    Arm,
-    antagonistic_arm,
-    at_start,
-    branching_arm,
-    damped_arm,
-    elastic_panda,
-    linear_arm,
-    mixed_panda,
-    nonlinear_arm,
-    pretensioned_arm,
-    series,
-    variable_arm,
-    without_coulomb,
-)
+import elastic_arms as arms
 from multibody_dynamics.dynamics import control
-from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import Actuators
 from multibody_dynamics.dynamics.plant import ElasticRobot
 from multibody_dynamics.dynamics.rigid import mass_matrix
+from rejections import assert_rejected
 
 PERIOD = 1e-3
 
 
-def held_plant(arm: Arm, period: float) -> tuple[np.ndarray, np.ndarray]:
+def held_plant(arm: arms.Arm, period: float) -> tuple[np.ndarray, np.ndarray]:
     """Transition and response over one period of held torques, from central differences of the
     simulated arm; the state is (q, theta of elastic joints, q', theta')."""
     n, m = arm.model.n, len(arm.actuators.motors)
     elastic = np.flatnonzero(~arm.actuators.is_rigid[arm.actuators.joint_of_motor])
-    (q, _, theta, _), second, load = at_start(arm)
+    (q, _, theta, _), second, load = arms.at_start(arm)
     plant = ElasticRobot(arm.model, arm.actuators)
     k, size = n + len(elastic), 1e-5
 
@@ -62,11 +48,14 @@ def held_plant(arm: Arm, period: float) -> tuple[np.ndarray, np.ndarray]:
     return slopes(2 * k, lambda x: after(x, np.zeros(m))), slopes(m, lambda u: after(none, u))
 
 
-@pytest.mark.parametrize("arm", [linear_arm, elastic_panda, mixed_panda, damped_arm, branching_arm])
+@pytest.mark.parametrize(
+    "arm",
+    [arms.linear_arm, arms.elastic_panda, arms.mixed_panda, arms.damped_arm, arms.branching_arm],
+)
 @pytest.mark.parametrize("late", [0, 2])
 def test_the_gains_are_optimal_for_the_simulated_arm(arm, late):
     """With late torques as states of their own, chained one after the other."""
-    arm = without_coulomb(arm())
+    arm = arms.without_coulomb(arm())
     w = 30.0
     gains = control.coupled_gains(*arm, w, period=PERIOD, delay=late * PERIOD)
     A, B = held_plant(arm, PERIOD)
@@ -107,7 +96,7 @@ def test_the_gains_are_optimal_for_the_simulated_arm(arm, late):
 
 
 def test_a_delay_between_samples_lies_between_those_of_its_neighbours():
-    arm = linear_arm()
+    arm = arms.linear_arm()
     found = [control.coupled_gains(*arm, 30.0, delay=d) for d in (1e-3, 1.5e-3, 2e-3)]
     assert [len(each.past) for each in found] == [1, 2, 2]
     first, between, last = (each.values for each in found)
@@ -115,7 +104,15 @@ def test_a_delay_between_samples_lies_between_those_of_its_neighbours():
 
 
 @pytest.mark.parametrize(
-    "arm", [linear_arm, nonlinear_arm, antagonistic_arm, pretensioned_arm, variable_arm, damped_arm]
+    "arm",
+    [
+        arms.linear_arm,
+        arms.nonlinear_arm,
+        arms.antagonistic_arm,
+        arms.pretensioned_arm,
+        arms.variable_arm,
+        arms.damped_arm,
+    ],
 )
 def test_every_kind_of_actuator_is_stable_with_them(arm):
     arm = arm()
@@ -128,8 +125,8 @@ def test_every_kind_of_actuator_is_stable_with_them(arm):
 
 def test_one_bandwidth_scales_the_stiffness_with_its_square():
     """Slow feedback of a stiff arm: u = w^2 M_t e, as if the springs were rigid."""
-    arm = linear_arm()
-    stiff = Actuators(arm.actuators.joint_names, (series(4e6), series(4e6)))
+    arm = arms.linear_arm()
+    stiff = Actuators(arm.actuators.joint_names, (arms.series(4e6), arms.series(4e6)))
     floating = replace(arm.model, gravity=np.zeros(3))
     for w in (5.0, 10.0):
         gains = control.coupled_gains(floating, stiff, arm.rest, w, period=1e-5)
@@ -139,7 +136,7 @@ def test_one_bandwidth_scales_the_stiffness_with_its_square():
 
 
 def test_gains_joint_by_joint_are_a_special_case():
-    arm = antagonistic_arm()
+    arm = arms.antagonistic_arm()
     joint = control.optimal_gains(*arm, 20.0)
     found = control.CoupledGains.of_joints(joint, arm.actuators)
     np.testing.assert_array_equal(found.own(arm.actuators), joint.values)
@@ -150,7 +147,7 @@ def test_gains_joint_by_joint_are_a_special_case():
 
 def test_two_motors_of_a_joint_act_as_one():
     """Torques of links are shared; other joints use the mean of both motors."""
-    arm = antagonistic_arm()
+    arm = arms.antagonistic_arm()
     values = control.coupled_gains(*arm, 25.0, delay=1e-3).values
     np.testing.assert_allclose(values[1, :4], values[2, :4])
     np.testing.assert_allclose(values[0, 5], values[0, 6])  # of the shoulder, on their thetas
@@ -159,12 +156,11 @@ def test_two_motors_of_a_joint_act_as_one():
 
 
 def test_wrong_arguments_are_rejected():
-    arm = linear_arm()
-    with pytest.raises(InputError, match="bandwidth is -1"):
-        control.coupled_gains(*arm, -1.0)
-    with pytest.raises(InputError, match="delay is 6 ms"):
-        control.coupled_gains(*arm, 20.0, delay=6e-3)
-    with pytest.raises(InputError, match="expected 2 rows"):
-        control.CoupledGains(("a", "b"), np.zeros((3, 8)), np.zeros((0, 2, 2)))
-    with pytest.raises(InputError, match="past torques"):
-        control.CoupledGains(("a",), np.zeros((1, 4)), np.full((1, 1, 1), np.nan))
+    arm, made = arms.linear_arm(), control.CoupledGains
+    nan = np.full((1, 1, 1), np.nan)
+    assert_rejected(
+        (lambda: control.coupled_gains(*arm, -1.0), "bandwidth -1"),
+        (lambda: control.coupled_gains(*arm, 20.0, delay=6e-3), "delay 6 ms"),
+        (lambda: made(("a", "b"), np.zeros((3, 8)), np.zeros((0, 2, 2))), "expected 2 rows"),
+        (lambda: made(("a",), np.zeros((1, 4)), nan), "past torques"),
+    )

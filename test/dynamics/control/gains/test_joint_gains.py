@@ -6,26 +6,8 @@
 import numpy as np
 import pytest
 
-from elastic_arms import (
-    EVERY_ARM,
-    MOTOR,
-    SHIPPED,
-    antagonistic_arm,
-    damped_arm,
-    elastic_panda,
-    linear_arm,
-    mixed_panda,
-    nonlinear_arm,
-    positions,
-    series,
-    shipped,
-    slope,
-    two_links,
-    variable_arm,
-    without_coulomb,
-)
+import elastic_arms as arms
 from multibody_dynamics.dynamics import control
-from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import (
     Actuators,
     Antagonistic,
@@ -33,11 +15,13 @@ from multibody_dynamics.dynamics.elastic import (
     Motor,
     PolynomialSpring,
     Rigid,
+    SeriesElastic,
 )
 from multibody_dynamics.dynamics.motion import hold
 from multibody_dynamics.dynamics.rigid import forward_dynamics, gravity_forces, mass_matrix
+from rejections import assert_rejected
 
-ARMS = pytest.mark.parametrize("arm", EVERY_ARM)
+ARMS = pytest.mark.parametrize("arm", arms.EVERY_ARM)
 FOUR = (-25.0, -30.0, -40.0 + 10.0j, -40.0 - 10.0j)
 THREE, TWO = (-25.0, -40.0 + 10.0j, -40.0 - 10.0j), (-30.0, -35.0)
 
@@ -51,7 +35,7 @@ def close(found, wanted, rtol: float) -> None:
 
 def test_resonances_are_those_of_the_tangent_under_gravity():
     """By hand: a cubic spring is stiffer under more load, tendons under more tension."""
-    model, actuators, q = nonlinear_arm()
+    model, actuators, q = arms.nonlinear_arm()
     K, load = np.array([150.0, 200.0]), gravity_forces(model, q)
     phi = next(x.real for x in np.roots([4e3, 0.0, K[0], -load[0]]) if abs(x.imag) < 1e-9)
     K[0] += 3 * 4e3 * phi**2
@@ -60,16 +44,16 @@ def test_resonances_are_those_of_the_tangent_under_gravity():
     np.testing.assert_allclose(control.joint_resonances(model, actuators, q), wanted, rtol=1e-9)
     assert K[0] > 1.3 * 150.0
 
-    model, actuators, q = antagonistic_arm()
+    model, actuators, q = arms.antagonistic_arm()
     for sigma in (250.0, 400.0):
         wanted = np.sqrt(sigma / control.inertias_felt(model, actuators, q)[1] + sigma / 0.4)
         found = control.joint_resonances(model, actuators, q, [sigma])
         assert found[1] == pytest.approx(wanted, rel=1e-9)
-    assert np.isinf(control.joint_resonances(*mixed_panda())[[1, 3, 6]]).all()
+    assert np.isinf(control.joint_resonances(*arms.mixed_panda())[[1, 3, 6]]).all()
 
 
 def test_the_inertia_felt_is_that_of_a_push_on_one_joint():
-    model, actuators, rest = mixed_panda()
+    model, actuators, rest = arms.mixed_panda()
     felt = control.inertias_felt(model, actuators, rest)
     rotors = np.where(actuators.is_rigid, actuators.motor_inertia, 0.0)
     coupled = model.with_reflected_inertia(rotors)
@@ -82,7 +66,7 @@ def test_the_inertia_felt_is_that_of_a_push_on_one_joint():
 
 def test_the_smallest_inertia_is_that_of_a_folded_arm():
     """Two equal rods, from above: folded, the shoulder carries the least."""
-    (model, actuators, _), rigid = linear_arm(), Rigid(Motor(0.02))
+    (model, actuators, _), rigid = arms.linear_arm(), Rigid(Motor(0.02))
     actuators = Actuators(model.joint_names, [rigid, rigid])
     stretched, folded = np.zeros(2), np.array([0.0, np.pi])
     least = control.smallest_inertias(model, actuators, stretched)
@@ -95,7 +79,7 @@ def test_the_smallest_inertia_is_that_of_a_folded_arm():
 def test_no_direction_of_an_arm_is_lighter_than_the_design_of_its_rigid_joints():
     """diag(d) <= M(q): no eigenvalue of the feedback, over the inertia that it moves, is larger
     than that of a single joint."""
-    model = elastic_panda().model
+    model = arms.elastic_panda().model
     actuators = Actuators(model.joint_names, [Rigid(Motor(0.0))] * model.n)
     q = control.middle_of_range(model)
     root = np.sqrt(control.motor_bandwidth_gains(model, actuators, q, 1.0).values[2])
@@ -112,7 +96,7 @@ def test_no_direction_of_an_arm_is_lighter_than_the_design_of_its_rigid_joints()
 @pytest.mark.parametrize("law", ["motor_pd", "hold"])
 def test_rigid_joints_without_rotors_are_stable_in_every_posture(law):
     """The Panda, whose inertias vary most without its rotors."""
-    model = elastic_panda().model
+    model = arms.elastic_panda().model
     actuators = Actuators(model.joint_names, [Rigid(Motor(0.0))] * model.n)
     q = control.middle_of_range(model)
     if law == "hold":
@@ -138,13 +122,13 @@ def test_the_computed_rest_is_an_equilibrium(arm):
     torque = np.where(
         np.isnan(found.load), gravity_forces(model, q)[actuators.joint_of_motor], found.load
     )
-    np.testing.assert_allclose(slope(arm, x, torque, rest.second[:2]), 0.0, atol=1e-7)
+    np.testing.assert_allclose(arms.slope(arm, x, torque, rest.second[:2]), 0.0, atol=1e-7)
 
 
 @ARMS
 def test_closed_loop_poles_are_those_of_the_linearised_plant(arm):
     """The plant under the law itself is linearised by differences."""
-    arm = without_coulomb(arm())
+    arm = arms.without_coulomb(arm())
     model, actuators, q = arm
     n, m = model.n, len(actuators.motors)
     gains = control.optimal_gains(model, actuators, q, 15.0)
@@ -159,7 +143,7 @@ def test_closed_loop_poles_are_those_of_the_linearised_plant(arm):
     def rates(x):
         state = np.split(x, [n, 2 * n, 2 * n + m])
         torque = law.update(desired, *state, stiffness=rest.second)
-        return slope(arm, x, torque, rest.second[:2])[free]
+        return arms.slope(arm, x, torque, rest.second[:2])[free]
 
     columns = []
     for k in np.flatnonzero(free):
@@ -183,10 +167,14 @@ def test_closed_loop_poles_are_those_of_the_linearised_plant(arm):
 
 @pytest.mark.parametrize(
     "actuators",
-    [(series(400.0), series(200.0)), (series(400.0), Rigid(MOTOR)), (Rigid(MOTOR), series(200.0))],
+    [
+        (arms.series(400.0), arms.series(200.0)),
+        (arms.series(400.0), Rigid(arms.MOTOR)),
+        (Rigid(arms.MOTOR), arms.series(200.0)),
+    ],
 )
 def test_each_single_joint_gets_its_poles(actuators):
-    arm = two_links(*actuators)
+    arm = arms.two_links(*actuators)
     names = arm.actuators.joint_names
     wanted = {
         name: TWO if rigid else FOUR
@@ -200,7 +188,7 @@ def test_each_single_joint_gets_its_poles(actuators):
 
 
 def test_a_damped_joint_gets_three_poles_and_keeps_its_zero():
-    arm = damped_arm()
+    arm = arms.damped_arm()
     poles = control.JointPoles.from_poles(arm.actuators, {"shoulder": THREE, "elbow": FOUR})
     gains = control.placed_gains(*arm, poles)
     close(gains.joint_poles[0], (*THREE, -400.0 / 6.0), 1e-6)
@@ -209,18 +197,20 @@ def test_a_damped_joint_gets_three_poles_and_keeps_its_zero():
 
 def test_two_motors_of_a_joint_share_its_gains():
     """The mean of equal motors moves as designed; a drive has two poles of its own."""
-    model, actuators, q = antagonistic_arm()
+    model, actuators, q = arms.antagonistic_arm()
     poles = control.JointPoles.from_poles(actuators, FOUR)
     gains = control.placed_gains(model, actuators, q, poles, [260.0])
     np.testing.assert_array_equal(gains.values[:, 1], gains.values[:, 2])
     close(gains.joint_poles[1], FOUR, 1e-6)
     drive = control.placed_gains(
-        *variable_arm(), control.JointPoles.from_bandwidth(variable_arm().actuators, 30.0)
+        *arms.variable_arm(), control.JointPoles.from_bandwidth(arms.variable_arm().actuators, 30.0)
     )
     np.testing.assert_allclose(drive.values[:, 1], [0.0, 0.0, 0.05 * 900, 0.05 * 60 - 0.1])
 
 
-@pytest.mark.parametrize("arm", [linear_arm, damped_arm, elastic_panda, mixed_panda])
+@pytest.mark.parametrize(
+    "arm", [arms.linear_arm, arms.damped_arm, arms.elastic_panda, arms.mixed_panda]
+)
 def test_optimal_gains_keep_the_margins_of_linear_quadratic_design(arm):
     """Kalman: the return difference |1 + g (jw - A)^-1 b| is at least one at every frequency."""
     arm = arm()
@@ -267,7 +257,7 @@ def test_damping_gains_damp_every_single_joint(arm):
 
 
 def test_motor_bandwidth_gains_by_hand():
-    model, actuators, q = antagonistic_arm()
+    model, actuators, q = arms.antagonistic_arm()
     gains = control.motor_bandwidth_gains(model, actuators, q, [10.0, 20.0, 30.0])
     np.testing.assert_allclose(gains.values[2], [0.5 * 100, 0.2 * 400, 0.2 * 900])
     np.testing.assert_allclose(gains.values[3], [2 * 0.5 * 10, 2 * 0.2 * 20, 2 * 0.2 * 30])
@@ -277,79 +267,68 @@ def test_motor_bandwidth_gains_by_hand():
 
 
 def test_invalid_poles_are_rejected_by_name():
-    model, actuators, _ = mixed_panda()
+    model, actuators, _ = arms.mixed_panda()
     good = {
         name: TWO if rigid else FOUR
         for name, rigid in zip(model.joint_names, actuators.is_rigid, strict=True)
     }
-    for change, message in (
-        ({"panda_joint1": (-1, -2, 3, -4)}, r"'panda_joint1': pole 3.*must be negative"),
-        ({"panda_joint1": (-1, -2, 0, -4)}, r"'panda_joint1': pole .*must be negative"),
-        ({"panda_joint1": (-1, -2, np.nan, -4)}, r"'panda_joint1': pole .*must be negative"),
-        ({"panda_joint1": (-1, -2)}, "'panda_joint1': an elastic joint takes 4 poles"),
-        ({"panda_joint2": FOUR}, "'panda_joint2': a rigid joint or a second output takes 2 poles"),
-        ({"panda_joint3": (-1, -2, -3 + 1j, -3)}, "'panda_joint3'.*conjugate pairs"),
-        ({"panda_joint3": "fast"}, "'panda_joint3': poles 'fast'"),
-        ({"elbow": FOUR}, r"unknown \['elbow'\]"),
-    ):
-        with pytest.raises(InputError, match=message):
-            control.JointPoles.from_poles(actuators, good | change)
-    del good["panda_joint5"]
-    with pytest.raises(InputError, match=r"missing \['panda_joint5'\]"):
-        control.JointPoles.from_poles(actuators, good)
-    with pytest.raises(InputError, match="'panda_joint2': bandwidth is -3"):
-        control.JointPoles.from_bandwidth(actuators, [1, -3, 1, 1, 1, 1, 1])
-    with pytest.raises(InputError, match="bandwidth: expected"):
-        control.JointPoles.from_bandwidth(actuators, [1.0, 2.0])
-    damped, variable = damped_arm().actuators, variable_arm().actuators
-    with pytest.raises(InputError, match="'shoulder': a damped joint takes 3 poles"):
-        control.JointPoles.from_poles(damped, FOUR)
-    with pytest.raises(InputError, match=r"second poles.*unknown \['wrist'\]"):
-        control.JointPoles.from_poles(variable, FOUR, {"wrist": TWO})
-    with pytest.raises(InputError, match="'shoulder': pole 1"):
-        control.JointPoles.from_poles(variable, FOUR, (-1.0, 1.0))
+    lacking = {name: poles for name, poles in good.items() if name != "panda_joint5"}
+    damped, variable = arms.damped_arm().actuators, arms.variable_arm().actuators
+    of, bandwidth = control.JointPoles.from_poles, control.JointPoles.from_bandwidth
 
+    def changed(joint, poles):
+        return lambda: of(actuators, good | {joint: poles})
 
-def test_a_design_that_is_unstable_on_the_whole_arm_is_rejected():
-    model, actuators, rest = elastic_panda()
-    with pytest.raises(InputError, match="the whole arm has a pole at"):
-        control.placed_gains(
-            model, actuators, rest, control.JointPoles.from_bandwidth(actuators, 30.0)
-        )
+    assert_rejected(
+        (changed("panda_joint1", (-1, -2, 3, -4)), "'panda_joint1' pole 3 negative"),
+        (changed("panda_joint1", (-1, -2, 0, -4)), "'panda_joint1' pole negative"),
+        (changed("panda_joint1", (-1, -2, np.nan, -4)), "'panda_joint1' pole negative"),
+        (changed("panda_joint1", (-1, -2)), "'panda_joint1' elastic takes 4 poles"),
+        (changed("panda_joint2", FOUR), "'panda_joint2' rigid takes 2 poles"),
+        (changed("panda_joint3", (-1, -2, -3 + 1j, -3)), "'panda_joint3' conjugate pairs"),
+        (changed("panda_joint3", "fast"), "'panda_joint3' poles 'fast'"),
+        (changed("elbow", FOUR), "unknown ['elbow']"),
+        (lambda: of(actuators, lacking), "missing ['panda_joint5']"),
+        (lambda: bandwidth(actuators, [1, -3, 1, 1, 1, 1, 1]), "'panda_joint2' bandwidth -3"),
+        (lambda: bandwidth(actuators, [1.0, 2.0]), "bandwidth: expected"),
+        (lambda: of(damped, FOUR), "'shoulder' damped takes 3 poles"),
+        (lambda: of(variable, FOUR, {"wrist": TWO}), "second poles unknown ['wrist']"),
+        (lambda: of(variable, FOUR, (-1.0, 1.0)), "'shoulder' pole 1"),
+    )
 
 
 def test_inconsistent_arguments_of_designs_are_rejected():
-    model, actuators, rest = linear_arm()
-    other = elastic_panda().actuators
-    with pytest.raises(InputError, match="robot 'two_link_planar' are shoulder, elbow"):
-        control.optimal_gains(model, other, rest, 10.0)
-    with pytest.raises(InputError, match="gains are for panda_joint1"):
-        control.closed_loop_poles(model, actuators, rest, control.motor_side_gains(other, 1.0, 1.0))
-    with pytest.raises(InputError, match="'elbow': derivative is -1"):
-        control.motor_side_gains(actuators, 1.0, [1.0, -1.0])
-    with pytest.raises(InputError, match=r"gains: expected shape \(\.\.\., 4, 2\)"):
-        control.StateFeedbackGains(actuators.joint_names, np.zeros((3, 2)))
-    with pytest.raises(InputError, match="'elbow': stiffness of 4000"):
-        control.optimal_gains(*antagonistic_arm(), 10.0, [4000.0])
-    weak = series(400.0).__class__(MOTOR, CubicSpring(150.0, 0.0, travel=(-0.001, 0.001)))
-    with pytest.raises(InputError, match=r"'shoulder'.*beyond the travel"):
-        control.optimal_gains(*two_links(weak, series(200.0)), 10.0)
+    arm, springs = arms.linear_arm(), arms.elastic_panda().actuators
+    joints = arm.actuators
+    fast = control.JointPoles.from_bandwidth(springs, 30.0)
+    strange = control.motor_side_gains(springs, 1.0, 1.0)
+    short = SeriesElastic(arms.MOTOR, CubicSpring(150.0, 0.0, travel=(-0.001, 0.001)))
+    weak = arms.two_links(short, arms.series(200.0))
     slack = PolynomialSpring((1.0, 10.0), travel=(0.0, 0.1))
-    hanging = two_links(series(400.0), Antagonistic(MOTOR, MOTOR, slack, slack))
-    with pytest.raises(InputError, match="'elbow'"):
-        control.at_rest(*hanging)
+    hanging = arms.two_links(arms.series(400.0), Antagonistic(arms.MOTOR, arms.MOTOR, slack, slack))
+    three, design = np.zeros((3, 2)), control.optimal_gains
+    assert_rejected(
+        (lambda: design(arm.model, springs, arm.rest, 10.0), "two_link_planar elbow"),
+        (lambda: control.closed_loop_poles(*arm, strange), "gains panda_joint1"),
+        (lambda: control.motor_side_gains(joints, 1.0, [1.0, -1.0]), "'elbow' derivative -1"),
+        (lambda: control.StateFeedbackGains(joints.joint_names, three), "gains (..., 4, 2)"),
+        (lambda: design(*arms.antagonistic_arm(), 10.0, [4e3]), "'elbow' stiffness 4000"),
+        (lambda: design(*weak, 10.0), "'shoulder' beyond travel"),
+        (lambda: control.at_rest(*hanging), "'elbow'"),
+        (lambda: control.placed_gains(*arms.elastic_panda(), fast), "whole arm pole"),
+    )
     rest = control.at_rest(*hanging, beyond="continue")
     assert np.isfinite(rest.theta).all()
     assert (np.linalg.eigvalsh(rest.hessian) > -1e-9).all()
 
 
 @pytest.mark.parametrize("bandwidth", [10.0, 20.0, 40.0])
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", arms.SHIPPED)
 def test_optimal_gains_of_one_position_are_stable_in_the_whole_range(name, bandwidth):
     """Without Coulomb friction, which only helps. With the unmodified optimal gains, a third of the
     Panda's range is unstable."""
-    arm = shipped(name)
+    arm = arms.shipped(name)
     gains = control.optimal_gains(*arm, bandwidth)
     assert (gains.values[:2] <= 0.0).all()
-    for q in positions(arm, 20):
+    for q in arms.positions(arm, 20):
         assert control.closed_loop_poles(arm.model, arm.actuators, q, gains).real.max() < -0.5

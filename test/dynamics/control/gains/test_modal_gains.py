@@ -10,17 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elastic_arms import (
-    Arm,
-    antagonistic_arm,
-    branching_arm,
-    damped_arm,
-    elastic_panda,
-    linear_arm,
-    mixed_panda,
-    pretensioned_arm,
-    variable_arm,
-)
+import elastic_arms as arms
 from multibody_dynamics.dynamics.control import modal_gains, whole_arm_poles
 from multibody_dynamics.dynamics.control.gains.modal_gains import ModalDesign
 from multibody_dynamics.dynamics.core import InputError
@@ -28,26 +18,26 @@ from multibody_dynamics.dynamics.elastic import Actuators, Motor
 from multibody_dynamics.dynamics.rigid import mass_matrix
 
 
-def floating(arm: Arm) -> Arm:
+def floating(arm: arms.Arm) -> arms.Arm:
     """Without gravity and friction, which the design leaves out."""
     joints = tuple(
         replace(each, motor=Motor(each.motor.inertia)) for each in arm.actuators.actuators
     )
     model = replace(arm.model, gravity=np.zeros(3))
-    return Arm(model, Actuators(model.joint_names, joints), arm.rest)
+    return arms.Arm(model, Actuators(model.joint_names, joints), arm.rest)
 
 
-def matrices(arm: Arm) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def matrices(arm: arms.Arm) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """M (n, n), and the stiffness and motor inertia (n,)."""
     springs = np.array([each.spring.K for each in arm.actuators.actuators])
     return mass_matrix(arm.model, arm.rest), springs, arm.actuators.motor_inertia
 
 
-def designed(arm: Arm, w: float = 40.0, share: float = 0.5) -> ModalDesign:
+def designed(arm: arms.Arm, w: float = 40.0, share: float = 0.5) -> ModalDesign:
     return ModalDesign.of(*matrices(arm), w, share)
 
 
-ARMS = [linear_arm, elastic_panda, branching_arm]
+ARMS = [arms.linear_arm, arms.elastic_panda, arms.branching_arm]
 
 
 @pytest.mark.parametrize("arm", ARMS)
@@ -84,7 +74,7 @@ def test_the_poles_of_the_arm_are_those_of_its_modes(arm):
 
 def test_both_pole_pairs_of_a_slow_mode_are_equal():
     """s^2 + beta^(-1/2) w s + w^2, twice, with w the frequency of the mode."""
-    arm = floating(linear_arm())
+    arm = floating(arms.linear_arm())
     design = designed(arm, w=1e3)
     wanted = [
         root
@@ -100,7 +90,7 @@ def test_both_pole_pairs_of_a_slow_mode_are_equal():
 def test_motors_are_passive_whatever_the_links_are(seed, share, bandwidth):
     """Against any other links and springs: all poles stay in the left half plane, and the power
     that the motors give to the springs has a storage function."""
-    arm = floating(branching_arm())
+    arm = floating(arms.branching_arm())
     M, K, B = matrices(arm)
     rng = np.random.default_rng(seed)
     n = len(M)
@@ -128,7 +118,14 @@ def test_motors_are_passive_whatever_the_links_are(seed, share, bandwidth):
 
 
 @pytest.mark.parametrize(
-    "arm", [antagonistic_arm, damped_arm, mixed_panda, pretensioned_arm, variable_arm]
+    "arm",
+    [
+        arms.antagonistic_arm,
+        arms.damped_arm,
+        arms.mixed_panda,
+        arms.pretensioned_arm,
+        arms.variable_arm,
+    ],
 )
 def test_every_kind_of_actuator_is_stable_with_them(arm):
     arm = arm()
@@ -138,7 +135,7 @@ def test_every_kind_of_actuator_is_stable_with_them(arm):
 
 
 def test_wrong_arguments_are_rejected():
-    arm = linear_arm()
+    arm = arms.linear_arm()
     with pytest.raises(InputError, match="one bandwidth for all joints"):
         modal_gains(*arm, [20.0, 30.0])
     with pytest.raises(InputError, match="inertia_share is 0"):

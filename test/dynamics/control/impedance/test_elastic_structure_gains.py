@@ -4,11 +4,10 @@
 """Gains of ESP and ESPi, joint by joint."""
 
 import numpy as np
-import pytest
 
 from elastic_arms import antagonistic_arm, linear_arm, mixed_panda
 from multibody_dynamics.dynamics import control
-from multibody_dynamics.dynamics.core import InputError
+from rejections import assert_rejected
 
 
 def test_a_motor_without_its_spring_has_both_poles_at_the_bandwidth():
@@ -46,10 +45,10 @@ def test_rigid_joints_carry_their_links():
 
 
 def test_wrong_gains_name_the_joint():
-    model, actuators, rest = linear_arm()
-    with pytest.raises(InputError, match="joint 'elbow': bandwidth is -1"):
-        control.esp_gains(model, actuators, rest, [40.0, -1.0])
-    with pytest.raises(InputError, match="joint 'shoulder': link_stiffness is -5"):
-        control.esp_impedance_gains(model, actuators, rest, [-5.0, 1.0])
-    with pytest.raises(InputError, match="joint 'elbow': motor_damping is -2"):
-        control.ElasticStructureGains(actuators.joint_names, *np.ones((3, 2)), [1.0, -2.0])
+    arm, made = linear_arm(), control.ElasticStructureGains
+    names, rows = arm.actuators.joint_names, np.ones((3, 2))
+    assert_rejected(
+        (lambda: control.esp_gains(*arm, [40.0, -1.0]), "'elbow' bandwidth -1"),
+        (lambda: control.esp_impedance_gains(*arm, [-5.0, 1.0]), "'shoulder' link_stiffness -5"),
+        (lambda: made(names, *rows, [1.0, -2.0]), "'elbow' motor_damping -2"),
+    )

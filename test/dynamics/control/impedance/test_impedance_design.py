@@ -9,13 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elastic_arms import elastic_panda, linear_arm, nonlinear_arm
-from multibody_dynamics.dynamics.control.impedance.impedance_design import (
+from multibody_dynamics.dynamics.control import (
     carrying_stiffness,
-    check_use,
     impedance_damping,
-    sampled_poses,
     use_of_springs,
 )
+from multibody_dynamics.dynamics.control.impedance.impedance_design import check_use, sampled_poses
 from multibody_dynamics.dynamics.core import DynamicsError, InputError
 
 

@@ -63,10 +63,15 @@ def state() -> np.ndarray:
     return np.random.default_rng(5).normal(size=(5, 3))
 
 
-def test_gravity_compensated_by_the_robot_still_deflects_the_springs(model, joints):
-    law = FeedforwardLaw(model, joints, gravity_compensated_by_robot=True)
-    law.desired[:] = state()
+def updated(model, joints=None, variant: str = "full", **settings) -> FeedforwardLaw:
+    law = FeedforwardLaw(model, joints, **settings)
+    law.variant, law.desired[:] = variant, state()
     law.update()
+    return law
+
+
+def test_gravity_compensated_by_the_robot_still_deflects_the_springs(model, joints):
+    law = updated(model, joints, gravity_compensated_by_robot=True)
     whole = np.array(dyn.inverse_dynamics(model, *state()))
     weightless = np.array(dyn.inverse_dynamics(model.with_gravity((0, 0, 0)), *state()))
     np.testing.assert_allclose(law.torque, weightless, rtol=1e-12, atol=1e-11)
@@ -80,10 +85,7 @@ def test_gravity_compensated_by_the_robot_still_deflects_the_springs(model, join
 
 @pytest.mark.parametrize("variant", ["full", "quasi_static", "rigid"])
 def test_variants(model, joints, variant):
-    law = FeedforwardLaw(model, joints)
-    law.variant = variant
-    law.desired[:] = state()
-    law.update()
+    law = updated(model, joints, variant)
     q, qd, qdd = state()[:3]
     Q, Q_dot, Q_ddot = dyn.inverse_dynamics(model, *state())
     used = {"full": (1, 1, 1), "quasi_static": (1, 0, 0), "rigid": (0, 0, 0)}[variant]
@@ -93,9 +95,7 @@ def test_variants(model, joints, variant):
 
 
 def test_without_joint_data_every_joint_is_rigid_and_has_no_motor(model):
-    law = FeedforwardLaw(model)
-    law.desired[:] = state()
-    law.update()
+    law = updated(model)
     np.testing.assert_array_equal(np.array(law.motor[:3]), state()[:3])
     np.testing.assert_allclose(law.motor.torque, law.torque[0], rtol=1e-14)
 
@@ -164,9 +164,7 @@ def test_the_terms_add_up_to_the_library_feedforward(model, kinds, request):
 
 
 def test_deflections_of_damped_springs_advance_and_settle(model, others):
-    law = FeedforwardLaw(model, others)
-    law.desired[:] = state()
-    law.update()
+    law = updated(model, others)
     Q = np.array(dyn.inverse_dynamics(model, *state()))
     phi = others.settled_deflection(Q)
     law.advance(0.01)
@@ -179,10 +177,7 @@ def test_deflections_of_damped_springs_advance_and_settle(model, others):
 
 
 def test_motors_of_a_joint_share_the_gravity_compensated_by_the_robot(model, others):
-    laws = [FeedforwardLaw(model, others, gravity_compensated_by_robot=left) for left in (0, 1)]
-    for law in laws:
-        law.desired[:] = state()
-        law.update()
+    laws = [updated(model, others, gravity_compensated_by_robot=left) for left in (0, 1)]
     left = laws[0].motor.torque - laws[1].motor.torque
     g = laws[0].gravity[0]
     np.testing.assert_allclose(left, [g[0], g[1], 0.0, g[2] / 2, g[2] / 2], rtol=1e-9, atol=1e-10)

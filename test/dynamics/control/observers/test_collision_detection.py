@@ -9,18 +9,7 @@ from scipy.integrate import solve_ivp
 
 from collision_runs import PERIOD, Run, learned, robot, wrong
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.control import (
-    HIT,
-    KINDS,
-    PUSH,
-    TERMS,
-    CollisionDetector,
-    CollisionThresholds,
-    DetectionSettings,
-    DrivingTorque,
-    StateEstimation,
-    StateEstimator,
-)
+from multibody_dynamics.dynamics import control
 from multibody_dynamics.dynamics.control.observers.collision_detection import (
     MEMORY,
     RELEASE,
@@ -34,15 +23,15 @@ from robots import panda
 NAMES = robot()[0].joint_names
 
 
-def thresholds(constant: float = 1.0, **terms: float) -> CollisionThresholds:
-    rows = np.zeros((len(KINDS), len(TERMS), 2))
+def thresholds(constant: float = 1.0, **terms: float) -> control.CollisionThresholds:
+    rows = np.zeros((len(control.KINDS), len(control.TERMS), 2))
     rows[:, 0] = constant
     for name, value in terms.items():
-        rows[:, TERMS.index(name)] = value
-    return CollisionThresholds(NAMES, rows)
+        rows[:, control.TERMS.index(name)] = value
+    return control.CollisionThresholds(NAMES, rows)
 
 
-def at_rest(detector: CollisionDetector, seconds: float, external=0.0, start: float = 0.0):
+def at_rest(detector: control.CollisionDetector, seconds: float, external=0.0, start: float = 0.0):
     """Residuals (k, 2, 2) of the arm at rest at q = 0, with an external torque on the shoulder that
     the torque Q balances."""
     model = detector.model
@@ -56,7 +45,7 @@ def at_rest(detector: CollisionDetector, seconds: float, external=0.0, start: fl
 
 
 def test_a_sudden_torque_passes_both_filters_as_their_equations_say():
-    detector = CollisionDetector(*robot(), thresholds(1e6))
+    detector = control.CollisionDetector(*robot(), thresholds(1e6))
     at_rest(detector, 0.5)
     found = at_rest(detector, 0.3, external=4.0, start=0.5)[:, :, 0]
     W, w = detector.settings.bandwidth, detector.settings.high_pass
@@ -68,16 +57,18 @@ def test_a_sudden_torque_passes_both_filters_as_their_equations_say():
     t = PERIOD * np.arange(1, 301)
     wanted = solve_ivp(rates, (0.0, 0.3), np.zeros(5), t_eval=t, rtol=1e-10, atol=1e-12).y
     # In the first step, the trapezoidal rule sees half of a torque that jumps between two samples.
-    np.testing.assert_allclose(found[5:, PUSH], wanted[3, 5:], atol=4.0 * W * PERIOD / 8)
-    np.testing.assert_allclose(found[80:, PUSH], 4.0, atol=1e-4)
-    np.testing.assert_allclose(found[5:, HIT], wanted[3, 5:] - wanted[4, 5:], atol=0.13)
+    np.testing.assert_allclose(found[5:, control.PUSH], wanted[3, 5:], atol=4.0 * W * PERIOD / 8)
+    np.testing.assert_allclose(found[80:, control.PUSH], 4.0, atol=1e-4)
+    np.testing.assert_allclose(found[5:, control.HIT], wanted[3, 5:] - wanted[4, 5:], atol=0.13)
 
 
-def cycle_of(detector: CollisionDetector):
+def cycle_of(detector: control.CollisionDetector):
     """A function that runs one cycle of the moving arm, seen with the wrong model, under an
     announced and an unexpected force at the hand in N; it returns whether there is a contact."""
     model, actuators = detector.model, wrong()[1]
-    estimator = StateEstimator(model, actuators, StateEstimation("link_and_motor_encoders", 100.0))
+    estimator = control.StateEstimator(
+        model, actuators, control.StateEstimation("link_and_motor_encoders", 100.0)
+    )
     springs, run = SpringSolver(actuators, *estimator.state), Run(3.0, seed=5)
 
     def cycle(announced: float = 0.0, unexpected: float = 0.0, is_told: bool = True) -> bool:
@@ -98,12 +89,12 @@ def test_errors_of_the_model_stay_below_thresholds_learned_from_another_motion()
     """At twice the speed of the recording, with a model that is 10 % off."""
     found = learned()
     assert found.held_out.max() < 1.0
-    detector = CollisionDetector(*wrong(), found.thresholds)
+    detector = control.CollisionDetector(*wrong(), found.thresholds)
     cycle, times = cycle_of(detector), []
     for _ in range(4000):
         assert not cycle()
     assert detector.is_settled
-    assert np.abs(detector.residual[PUSH]).max() > 0.0
+    assert np.abs(detector.residual[control.PUSH]).max() > 0.0
     # and hits of 40 N are found within 20 ms, each
     for _ in range(4):
         for k in range(21):
@@ -117,14 +108,14 @@ def test_errors_of_the_model_stay_below_thresholds_learned_from_another_motion()
 
 
 def test_a_contact_ends_below_the_release_and_restarts_settle_first():
-    detector = CollisionDetector(*robot(), thresholds(1.0))
+    detector = control.CollisionDetector(*robot(), thresholds(1.0))
     at_rest(detector, 0.1, external=5.0)
     assert not detector.is_settled
     assert not detector.is_contact
     at_rest(detector, 0.2, external=5.0, start=0.1)  # an offset from the start is a push
     assert detector.is_settled
     assert detector.is_contact
-    assert detector.worst == (PUSH, 0)
+    assert detector.worst == (control.PUSH, 0)
     assert detector.joint == "shoulder"
     assert detector.torque == pytest.approx(5.0, rel=1e-6)
     at_rest(detector, 0.3, external=0.8, start=0.3)
@@ -152,16 +143,20 @@ def test_thresholds_follow_the_filtered_terms_of_the_motion():
         "other_gravity": np.full(2, np.abs(g).sum()),
     }
     for name, value in wanted.items():
-        detector = CollisionDetector(model, actuators, thresholds(0.5, **{name: 2.0}))
+        detector = control.CollisionDetector(model, actuators, thresholds(0.5, **{name: 2.0}))
         detector.scale = 3.0
         for k in range(1000):
             detector.update(k * PERIOD, q, qd, Q)
-        np.testing.assert_allclose(detector.threshold[PUSH], 3.0 * (0.5 + 2.0 * value), rtol=1e-6)
-        np.testing.assert_allclose(detector.threshold[HIT], 1.5, rtol=0.01)  # nothing changes
+        np.testing.assert_allclose(
+            detector.threshold[control.PUSH], 3.0 * (0.5 + 2.0 * value), rtol=1e-6
+        )
+        np.testing.assert_allclose(
+            detector.threshold[control.HIT], 1.5, rtol=0.01
+        )  # nothing changes
 
 
 def test_before_is_the_slow_part_of_before_a_contact():
-    detector = CollisionDetector(*robot(), thresholds(1e6))
+    detector = control.CollisionDetector(*robot(), thresholds(1e6))
     at_rest(detector, 2.0, external=1.5)
     at_rest(detector, 0.9 * MEMORY, external=30.0, start=2.0)
     assert detector.before[0] == pytest.approx(1.5, rel=1e-3)
@@ -180,12 +175,12 @@ def test_the_torque_on_the_links_comes_from_sensor_spring_or_rigid_motor():
     springs, motors = np.array([1.0, np.nan, 3.0]), np.array([10.0, 20.0, 30.0])
     signals = {"joint_torque": np.array([7.0, np.nan, np.nan])}
     both = "link_position", "motor_position", "joint_torque"
-    driving = DrivingTorque(actuators, both)
+    driving = control.DrivingTorque(actuators, both)
     np.testing.assert_array_equal(driving.of(springs, signals, motors), [7.0, 20.0, 3.0])
-    driving = DrivingTorque(actuators, both[:2])
+    driving = control.DrivingTorque(actuators, both[:2])
     np.testing.assert_array_equal(driving.of(springs, {}, motors), [1.0, 20.0, 3.0])
     signals = {"joint_torque": np.array([7.0, 8.0, 9.0])}
-    driving = DrivingTorque(actuators, both[1:])
+    driving = control.DrivingTorque(actuators, both[1:])
     np.testing.assert_array_equal(driving.of(springs, signals, motors), [7.0, 20.0, 9.0])
 
 
@@ -193,8 +188,8 @@ def test_a_robot_with_other_joints_and_bad_states_are_refused():
     model = panda()
     actuators = Actuators(model.joint_names, [Rigid(Motor(0.0))] * 7)
     with pytest.raises(InputError, match="the thresholds are for the joints shoulder, elbow"):
-        CollisionDetector(model, actuators, thresholds())
-    detector = CollisionDetector(*robot(), None, DetectionSettings(bandwidth=100.0))
+        control.CollisionDetector(model, actuators, thresholds())
+    detector = control.CollisionDetector(*robot(), None, control.DetectionSettings(bandwidth=100.0))
     assert detector.settings.bandwidth == 100.0
     with pytest.raises(InputError, match=r"'elbow'.*nan"):
         detector.update(0.0, [0.0, np.nan], np.zeros(2), np.zeros(2))
@@ -204,7 +199,7 @@ def test_a_robot_with_other_joints_and_bad_states_are_refused():
 
 def test_announced_torques_are_no_contact_and_do_not_hide_one():
     """A force of 60 N that comes, stays and goes; then an unexpected one of 40 N on top of it."""
-    detector = CollisionDetector(*wrong(), learned().thresholds)
+    detector = control.CollisionDetector(*wrong(), learned().thresholds)
     cycle = cycle_of(detector)
     forces = 60.0 * np.sin(np.linspace(0.0, np.pi, 600)) ** 2
     for force in (*np.zeros(400), *forces, *np.zeros(200)):
@@ -218,21 +213,26 @@ def test_announced_torques_are_no_contact_and_do_not_hide_one():
     assert any(cycle(40.0, 40.0) for _ in range(21))
 
 
+def announced_late(detector: control.CollisionDetector, load: float, late: int):
+    """Residuals (700,) at the shoulder, and whether there was a contact, of an arm at rest under a
+    load in N m that comes after 0.4 s and is announced `late` ms later."""
+    q, weight = np.zeros(2), dyn.gravity_forces(robot()[0], np.zeros(2))
+    torque, residuals, found = np.array([load, 0.0]), [], False
+    for k in range(700):
+        acts, told = (k >= 400) * torque, (k >= 400 + late) * torque
+        found |= detector.update(k * PERIOD, q, 0.0 * q, weight - acts, told)
+        residuals.append(float(detector.residual[control.PUSH, 0]))
+    return np.array(residuals), found
+
+
 def test_a_wrench_that_is_announced_late_shows_as_the_filter_says():
     """A step that is announced d s late is a pulse of that length for the filter: its residual is
     at most d times the peak of the impulse response, 27 W e^-3 / 6."""
-    late = 4
-    detector = CollisionDetector(*robot(), thresholds(1e6))
-    q, weight = np.zeros(2), dyn.gravity_forces(robot()[0], np.zeros(2))
-    torque = np.array([5.0, 0.0])
-    largest = 0.0
-    for k in range(700):
-        acts, told = k >= 400, k >= 400 + late
-        detector.update(k * PERIOD, q, 0.0 * q, weight - acts * torque, told * torque)
-        largest = max(largest, float(detector.residual[PUSH, 0]))
+    late, detector = 4, control.CollisionDetector(*robot(), thresholds(1e6))
+    residuals, _ = announced_late(detector, 5.0, late)
     peak = 27.0 / 6.0 * np.exp(-3.0) * detector.settings.bandwidth
-    assert largest == pytest.approx(5.0 * peak * late * PERIOD, rel=0.1)
-    np.testing.assert_allclose(detector.residual[PUSH], 0.0, atol=1e-6)
+    assert residuals.max() == pytest.approx(5.0 * peak * late * PERIOD, rel=0.1)
+    np.testing.assert_allclose(detector.residual[control.PUSH], 0.0, atol=1e-6)
 
 
 @pytest.mark.parametrize(("late", "least"), [(2, 2.0), (3, 3.6)])
@@ -240,10 +240,5 @@ def test_how_late_a_load_of_30_N_m_may_be_announced(late, least):
     """docs/collisions.md: below the threshold `least`, which rises by a fifth of what is announced,
     a load that is announced `late` ms late is a contact."""
     for threshold in (0.95 * least, 1.05 * least):
-        detector = CollisionDetector(*robot(), thresholds(threshold))
-        q, weight = np.zeros(2), dyn.gravity_forces(robot()[0], np.zeros(2))
-        load, found = np.array([30.0, 0.0]), False
-        for k in range(600):
-            acts, announced = k >= 400, k >= 400 + late
-            found |= detector.update(1e-3 * k, q, 0.0 * q, weight - acts * load, announced * load)
-        assert found == (threshold < least)
+        detector = control.CollisionDetector(*robot(), thresholds(threshold))
+        assert announced_late(detector, 30.0, late)[1] == (threshold < least)

@@ -8,20 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from elastic_arms import (
-    Arm,
-    antagonistic_arm,
-    at_start,
-    elastic_panda,
-    law_of,
-    linear_arm,
-    mixed_panda,
-    nonlinear_arm,
-    pretensioned_arm,
-    still,
-    variable_arm,
-    without_coulomb,
-)
+import elastic_arms as arms
 from multibody_dynamics.dynamics.control import BumplessTransfer, DisturbanceCompensation
 from multibody_dynamics.dynamics.control.observers.disturbance_compensation import soft_limit
 from multibody_dynamics.dynamics.core import InputError
@@ -32,8 +19,8 @@ from multibody_dynamics.dynamics.rigid import jacobian
 
 STEP = 1e-3
 ARMS = [
-    linear_arm, nonlinear_arm, antagonistic_arm, pretensioned_arm, variable_arm, elastic_panda,
-    mixed_panda,
+    arms.linear_arm, arms.nonlinear_arm, arms.antagonistic_arm, arms.pretensioned_arm,
+    arms.variable_arm, arms.elastic_panda, arms.mixed_panda,
 ]  # fmt: skip
 
 
@@ -43,10 +30,10 @@ def state(robot: ElasticRobot):
 
 @pytest.mark.parametrize("make", ARMS)
 def test_wrench_and_motor_torque_are_distinguished_while_the_arm_moves(make):
-    arm = without_coulomb(make())
+    arm = arms.without_coulomb(make())
     robot = ElasticRobot(arm.model, arm.actuators)
     compensation = DisturbanceCompensation(arm.model, arm.actuators, 400.0, share=1.0)
-    (q, *_), second, load = at_start(arm)
+    (q, *_), second, load = arms.at_start(arm)
     robot.stiffness[:] = second[:2]
     robot.reset(q)
     compensation.springs.stiffness[:] = second[:2]
@@ -64,7 +51,7 @@ def test_wrench_and_motor_torque_are_distinguished_while_the_arm_moves(make):
     np.testing.assert_allclose(compensation.link, external, atol=0.08 * np.abs(external).max())
 
 
-def wrong(arm: Arm, share: float) -> Arm:
+def wrong(arm: arms.Arm, share: float) -> arms.Arm:
     """The model of the controller: masses, springs and motors off by +-share."""
     sign = [(-1.0) ** i for i in range(arm.model.n)]
     inertias = np.array(
@@ -78,19 +65,19 @@ def wrong(arm: Arm, share: float) -> Arm:
         )
         for s, each in zip(sign, arm.actuators.actuators, strict=True)
     )
-    return Arm(
+    return arms.Arm(
         replace(arm.model, link_inertias=inertias),
         replace(arm.actuators, actuators=actuators),
         arm.rest,
     )
 
 
-def rest_error(arm: Arm, believed: Arm, **settings) -> float:
+def rest_error(arm: arms.Arm, believed: arms.Arm, **settings) -> float:
     """Largest error of the links, rad, 1.3 to 1.5 s after the start; the law knows the state."""
     robot = ElasticRobot(arm.model, arm.actuators)
     robot.reset(arm.rest)
-    law = law_of(believed, **settings)
-    desired = still(arm)
+    law = arms.law_of(believed, **settings)
+    desired = arms.still(arm)
     errors = []
     for _ in range(1500):
         robot.step(law.update(desired, *state(robot)[0], *state(robot)[1]), STEP)
@@ -98,10 +85,10 @@ def rest_error(arm: Arm, believed: Arm, **settings) -> float:
     return float(max(errors[1300:]))
 
 
-@pytest.mark.parametrize("make", [linear_arm, elastic_panda])
+@pytest.mark.parametrize("make", [arms.linear_arm, arms.elastic_panda])
 @pytest.mark.parametrize("law", ["motor_pd", "state_feedback"])
 def test_a_wrong_model_leaves_no_error_at_rest(make, law):
-    arm = without_coulomb(make())
+    arm = arms.without_coulomb(make())
     believed = wrong(arm, 0.3)
     without = rest_error(arm, believed, law=law, disturbance_bandwidth=0.0)
     assert without > 1e-3
@@ -109,20 +96,20 @@ def test_a_wrong_model_leaves_no_error_at_rest(make, law):
 
 
 def test_an_exact_model_is_left_alone():
-    arm = without_coulomb(elastic_panda())
+    arm = arms.without_coulomb(arms.elastic_panda())
     assert rest_error(arm, arm) < 1e-9
 
 
 def test_nothing_winds_up_while_the_torque_is_limited():
-    arm = without_coulomb(linear_arm())
+    arm = arms.without_coulomb(arms.linear_arm())
     robot = ElasticRobot(arm.model, arm.actuators)
     robot.reset(arm.rest)
-    law = law_of(arm)
+    law = arms.law_of(arm)
     names = arm.actuators.motor_names
     limits = JointCommandLimits(names, torque=np.abs(robot.motor_torque) + np.array([1.0, 0.5]))
     transfer = BumplessTransfer(arm.actuators, limits, duration=0.0)
     transfer.activate(law, robot.motor_torque)
-    desired = still(arm)
+    desired = arms.still(arm)
     robot.applied_wrenches[-1, 5] = -40.0  # N, more than the motors can hold
     for _ in range(100):
         robot.step(transfer.update(STEP, desired, *state(robot)[0], *state(robot)[1]), STEP)
@@ -130,7 +117,7 @@ def test_nothing_winds_up_while_the_torque_is_limited():
     np.testing.assert_allclose(law.compensation.motor, 0.0, atol=0.02)
 
 
-def limited(arm: Arm) -> Actuators:
+def limited(arm: arms.Arm) -> Actuators:
     """Motors of at most 10 N m."""
     actuators = tuple(
         replace(each, motor=replace(each.motor, torque_limit=10.0))
@@ -140,9 +127,9 @@ def limited(arm: Arm) -> Actuators:
 
 
 def test_disturbances_are_compensated_up_to_a_share_of_the_torque_limits():
-    arm = linear_arm()
+    arm = arms.linear_arm()
     compensation = DisturbanceCompensation(arm.model, limited(arm), 200.0, share=0.2)
-    rest = at_start(arm)[0]
+    rest = arms.at_start(arm)[0]
     for _ in range(100):  # torques that would move the motors at once, but they do not
         compensation.update(STEP, rest[:2], rest[2:], np.array([500.0, -500.0]), known=300.0)
     np.testing.assert_allclose(compensation.motor, [-2.0, 2.0], rtol=1e-4)
@@ -174,10 +161,10 @@ def test_the_limit_bends_smoothly():
 
 def test_noise_beyond_the_limit_does_not_hide_a_disturbance():
     """Encoders of 14 bits: differences of velocities are noise of several times the limit."""
-    arm = linear_arm()
+    arm = arms.linear_arm()
     compensation = DisturbanceCompensation(arm.model, limited(arm), 120.0, share=0.1)
     rng = np.random.default_rng(1)
-    rest, _, load = at_start(arm)
+    rest, _, load = arms.at_start(arm)
     limit = np.full(2, 1.0)
     noise = 4.0 * limit * STEP / arm.actuators.motor_inertia  # of theta', N m / (kg m^2 / s)
     found = []
@@ -189,9 +176,9 @@ def test_noise_beyond_the_limit_does_not_hide_a_disturbance():
 
 
 def test_a_long_pause_keeps_the_estimates():
-    arm = linear_arm()
+    arm = arms.linear_arm()
     compensation = DisturbanceCompensation(arm.model, arm.actuators, 200.0)
-    (q, qd, theta, thetad), _, load = at_start(arm)
+    (q, qd, theta, thetad), _, load = arms.at_start(arm)
     for _ in range(50):
         compensation.update(STEP, (q, qd), (theta, thetad), load - 0.5)
     before = compensation.motor.copy()

@@ -6,13 +6,14 @@
 import numpy as np
 import pytest
 
+from flat_motions import linear_springs
 from multibody_dynamics.dynamics.control import DisturbanceObserver
 from multibody_dynamics.dynamics.core import InputError
-from multibody_dynamics.dynamics.elastic import Actuators, LinearSpring, Motor, Rigid, SeriesElastic
 from multibody_dynamics.dynamics.model import MultibodyModel
 from multibody_dynamics.dynamics.motion import Reference, sum_of_sines
 from multibody_dynamics.dynamics.plant import ElasticRobot
 from multibody_dynamics.dynamics.rigid import gravity_forces, inverse_dynamics, jacobian
+from rejections import assert_rejected
 from robots import panda, random_tree
 
 READY = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.5])
@@ -90,20 +91,13 @@ def test_a_known_wrench_on_a_moving_arm_converges_to_its_joint_torques():
     assert late < 1.2 * np.abs(np.diff(wanted[500:], axis=0)).max() / 1e-3 / gain
 
 
-def springs(stiffness: np.ndarray, motor: Motor, sources: tuple[str, ...] = ()) -> Actuators:
-    kinds = tuple(
-        SeriesElastic(motor, LinearSpring(K)) if np.isfinite(K) else Rigid(motor) for K in stiffness
-    )
-    return Actuators(panda().joint_names, kinds, sources)
-
-
 def simulate(rigid: bool, wrench: np.ndarray, friction: bool = True):
     """Residuals of a Panda in contact after 0.2 s, and the joint torques of the contact."""
     model = panda()
     stiffness = np.full(7, np.inf) if rigid else [3e3, 3e3, np.inf, 2e3, 1e3, 1e3, np.inf]
     coulomb, viscous = (0.8, 1.0) if friction else (0.0, 0.0)
-    motor = Motor(0.3, viscous=viscous, coulomb=coulomb, coulomb_velocity=0.3)
-    joints = springs(stiffness, motor)
+    losses = {"viscous": viscous, "coulomb": coulomb, "coulomb_velocity": 0.3}
+    joints = linear_springs(model.joint_names, stiffness, 0.3, **losses)
     robot = ElasticRobot(model, joints, link_viscous=0.4)
     robot.reset(READY)
     observer = DisturbanceObserver.of_motors(model, joints, 50.0, link_viscous=0.4)
@@ -134,12 +128,12 @@ def test_on_a_simulated_arm_with_friction_only_the_contact_shows(rigid):
 
 
 def test_a_torque_sensor_at_a_rigid_joint_excludes_rotor_and_friction():
-    motor = Motor(0.3, viscous=2.0)
     sources = ("torque_sensor", *["motor_torque"] * 6)
-    observer = DisturbanceObserver.of_motors(panda(), springs([np.inf] * 7, motor, sources), 30.0)
+    joints = linear_springs(panda().joint_names, np.inf, 0.3, sources, viscous=2.0)
+    observer = DisturbanceObserver.of_motors(panda(), joints, 30.0)
     np.testing.assert_array_equal(observer.model.reflected_inertia, [0.0, *[0.3] * 6])
     np.testing.assert_allclose(observer.friction(np.ones(7)), [0.0, *[2.0] * 6])
-    others = Actuators(tuple("abcdefg"), springs([np.inf] * 7, motor).actuators)
+    others = linear_springs(tuple("abcdefg"), np.inf, 0.3)
     with pytest.raises(InputError, match="actuators belong to joints a, b"):
         DisturbanceObserver.of_motors(panda(), others, 30.0)
 
@@ -176,14 +170,11 @@ def test_bad_inputs_are_rejected_and_change_nothing():
     before = observer.residual.copy()
     broken = pushed.copy()
     broken[3] = np.nan
-    with pytest.raises(InputError, match=r"torque.*panda_joint4"):
-        observer.update(0.02, READY, rest, broken)
-    with pytest.raises(InputError, match="qd: expected shape"):
-        observer.update(0.02, READY, rest[:6], pushed)
-    with pytest.raises(InputError, match="t is nan"):
-        observer.update(np.nan, READY, rest, pushed)
+    assert_rejected(
+        (lambda: observer.update(0.02, READY, rest, broken), "torque panda_joint4"),
+        (lambda: observer.update(0.02, READY, rest[:6], pushed), "qd: expected shape"),
+        (lambda: observer.update(np.nan, READY, rest, pushed), "t is nan"),
+        (lambda: DisturbanceObserver(model, [1, 0, 1, 1, 1, 1, 1]), "'panda_joint2' gain 0"),
+        (lambda: DisturbanceObserver(model, 1.0, max_step=0.0), "max_step"),
+    )
     np.testing.assert_array_equal(observer.residual, before)
-    with pytest.raises(InputError, match="'panda_joint2': gain is 0"):
-        DisturbanceObserver(model, [1, 0, 1, 1, 1, 1, 1])
-    with pytest.raises(InputError, match="max_step"):
-        DisturbanceObserver(model, 1.0, max_step=0.0)

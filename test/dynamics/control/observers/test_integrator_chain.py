@@ -23,22 +23,15 @@ def test_the_inverse_map_returns_the_chain_of_integrators():
         motors = motor_motion(actuators, state, torque, second, deflection=phi)
         shown = second[:2].copy()
         shown[:, 1:] = 0.0  # the motors of the others determine it
-        first = np.array([each[0] for _, _, each, _ in actuators.each()])
+        first = actuators.first_motor
         slope = actuators.friction_slope(motors.velocity)[first]
         inertia = actuators.motor_inertia[first]
         tau_rate = np.zeros(len(actuators.motors))
         tau_rate[first] = np.where(rigid, inertia * state[3] + torque[1] + slope * state[2], 0.0)
         found = chain_state(
-            model,
-            actuators,
-            state[0],
-            state[1],
-            motors.position,
-            motors.velocity,
-            stiffness=shown,
-            motor_torque=motors.torque,
-            motor_torque_rate=tau_rate,
-        )
+            model, actuators, *state[:2], motors.position, motors.velocity, stiffness=shown,
+            motor_torque=motors.torque, motor_torque_rate=tau_rate,
+        )  # fmt: skip
         np.testing.assert_allclose(found[:4], state[:4], rtol=0, atol=1e-9)
         np.testing.assert_allclose(found.torque, torque[0], rtol=0, atol=1e-9)
         np.testing.assert_allclose(found.torque_rate, torque[1], rtol=0, atol=1e-8)
@@ -59,15 +52,8 @@ def test_the_inverse_map_of_springs_alone_needs_no_motor_torques():
     torque = dyn.inverse_dynamics(model, *np.moveaxis(state, 1, 0))
     second = second_outputs(3, 0.2, 800.0, 100.0)
     motors = motor_motion(actuators, state, torque, second)
-    found = chain_state(
-        model,
-        actuators,
-        state[:, 0],
-        state[:, 1],
-        motors.position,
-        motors.velocity,
-        stiffness=second[:2],
-    )
+    links, rates = (state[:, 0], state[:, 1]), (motors.position, motors.velocity)
+    found = chain_state(model, actuators, *links, *rates, stiffness=second[:2])
     np.testing.assert_allclose(np.stack(found[:4], axis=1), state[:, :4], rtol=0, atol=1e-9)
 
 

@@ -10,6 +10,7 @@ import pytest
 from scipy.linalg import expm
 
 from elastic_arms import SHIPPED, positions, shipped
+from flat_motions import linear_springs
 from multibody_dynamics.dynamics.control import MotorSideObserver, at_rest, closed_loop_poles
 from multibody_dynamics.dynamics.control.observers.motor_side_observer import DISTURBANCE_TIME
 from multibody_dynamics.dynamics.core import InputError
@@ -36,7 +37,6 @@ from observed_arms import (
     command_of,
     elastic,
     gravity_hold,
-    series_elastic,
     stiffness_of,
 )
 from robots import panda, random_tree, two_link_planar
@@ -149,7 +149,8 @@ def test_motor_encoders_alone_give_the_links_of_a_moving_arm(friction):
 
 def test_motor_encoders_alone_on_the_panda_with_stiff_wrist_modes():
     model = panda()
-    joints = series_elastic(model, [3e3, 3e3, 2e3, 2e3, 500, 500, 300], [0.45] * 4 + [0.1] * 3)
+    K = [3e3, 3e3, 2e3, 2e3, 500, 500, 300]
+    joints = linear_springs(model.joint_names, K, [0.45] * 4 + [0.1] * 3)
     robot = ElasticRobot(model, joints)
     robot.reset([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.5])
     observer = MotorSideObserver(model, joints, 20.0)
@@ -214,7 +215,7 @@ def test_starts_gaps_and_errors_of_the_observer():
         observer.update(0.51, theta, [1.0, np.nan])
     observer.reset()
     assert not np.any(observer.state)
-    rigid = series_elastic(model, [900.0, np.inf], 0.1)
+    rigid = linear_springs(model.joint_names, [900.0, np.inf], 0.1)
     with pytest.raises(InputError, match=r"'elbow' is rigid.*choose link_and_motor_encoders"):
         MotorSideObserver(model, rigid, 20.0)
     damped = SeriesElastic(Motor(0.1), LinearSpring(500.0), damping=1.0)

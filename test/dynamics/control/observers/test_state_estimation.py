@@ -19,6 +19,7 @@ from multibody_dynamics.dynamics.elastic import (
 )
 from multibody_dynamics.dynamics.plant import ElasticRobot
 from observed_arms import KINDS, STEP, arm, elastic, gravity_hold
+from rejections import assert_rejected
 from robots import two_link_planar
 
 
@@ -65,16 +66,14 @@ def test_settings_are_immutable_and_checked():
     settings = StateEstimation("motor_encoders", 30.0)
     with pytest.raises(AttributeError):
         settings.bandwidth = 3.0
-    with pytest.raises(InputError, match="'encoders': expected one of link_and_motor_encoders"):
-        StateEstimation("encoders", 30.0)
-    with pytest.raises(InputError, match="bandwidth is -1"):
-        StateEstimation("motor_encoders", -1.0)
-    with pytest.raises(InputError, match="order of the filter is 1"):
-        StateEstimation("motor_encoders", 1.0, order=1)
     model = two_link_planar()
     other = Actuators(("a", "b"), elastic(model).actuators)
-    with pytest.raises(InputError, match="actuators belong to joints a, b"):
-        StateEstimator(model, other, StateEstimation("link_and_motor_encoders", 30.0))
+    assert_rejected(
+        (lambda: StateEstimation("encoders", 30.0), "'encoders' link_and_motor_encoders"),
+        (lambda: StateEstimation("motor_encoders", -1.0), "bandwidth -1"),
+        (lambda: StateEstimation("motor_encoders", 1.0, order=1), "order filter 1"),
+        (lambda: StateEstimator(model, other, settings), "actuators joints a, b"),
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)

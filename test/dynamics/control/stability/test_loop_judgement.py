@@ -10,19 +10,7 @@ import pytest
 from scipy.stats import qmc
 
 from elastic_arms import law_of, linear_arm, shipped, without_coulomb
-from multibody_dynamics.dynamics.control import (
-    Arm,
-    ControllerSettings,
-    FlatnessSettings,
-    LoopJudge,
-    RobotErrors,
-    StateEstimation,
-    StateFeedbackGains,
-    judge_loop,
-    middle_of_range,
-    sampled_loop,
-    spread_poses,
-)
+from multibody_dynamics.dynamics import control
 from multibody_dynamics.dynamics.control.stability.loop_sampling import RestingPlants
 from multibody_dynamics.dynamics.core import InputError, NoSolutionError, OverloadError
 from multibody_dynamics.dynamics.elastic import Actuators, LinearArm, Motor, Rigid
@@ -30,21 +18,21 @@ from multibody_dynamics.dynamics.elastic_arm import SoftBase
 from multibody_dynamics.dynamics.plant import DriveEffects, ElasticRobot
 from multibody_dynamics.dynamics.rigid import inverse_dynamics_derivatives, mass_matrix
 
-ENCODERS = StateEstimation("link_and_motor_encoders", bandwidth=100.0)
+ENCODERS = control.StateEstimation("link_and_motor_encoders", bandwidth=100.0)
 
 
 @pytest.mark.parametrize("count", [50, 100])
 def test_poses_fill_the_joint_range_evenly(count):
     """Their discrepancy is well below that of random poses, and the sequence is always the same."""
     model = shipped("panda").model
-    poses = spread_poses(model, count)
+    poses = control.spread_poses(model, count)
     shares = (poses - model.limits.lower) / (model.limits.upper - model.limits.lower)
     assert shares.shape == (count, 7)
     assert ((shares > 0.0) & (shares < 1.0)).all()
     rng = np.random.default_rng(0)
     chance = np.median([qmc.discrepancy(rng.random((count, 7))) for _ in range(9)])
     assert qmc.discrepancy(shares) < 0.7 * chance
-    np.testing.assert_array_equal(spread_poses(model, count + 5)[:count], poses)
+    np.testing.assert_array_equal(control.spread_poses(model, count + 5)[:count], poses)
 
 
 @pytest.mark.parametrize("error", [OverloadError, NoSolutionError, InputError])
@@ -59,7 +47,7 @@ def test_only_poses_without_rest_or_gains_are_left_out(error, monkeypatch):
             raise error("not here")
         return gains
 
-    judge = LoopJudge(law, arm.rest, estimation=ENCODERS, poses=2, model_error=0.1)
+    judge = control.LoopJudge(law, arm.rest, estimation=ENCODERS, poses=2, model_error=0.1)
     judge.poses = list(judge.poses)
     monkeypatch.setattr(law, "gains_at", gains_at)
     if error is InputError:
@@ -72,7 +60,7 @@ def test_only_poses_without_rest_or_gains_are_left_out(error, monkeypatch):
 def test_joints_without_limits_are_judged_over_one_turn():
     model = linear_arm().model
     assert np.isinf(model.limits.upper).all()
-    poses = spread_poses(model, 200)
+    poses = control.spread_poses(model, 200)
     assert poses.min() == pytest.approx(-np.pi, abs=0.1)
     assert poses.max() == pytest.approx(np.pi, abs=0.1)
 
@@ -81,16 +69,16 @@ def test_state_feedback_of_the_panda_is_unstable_with_delay():
     """At 40 rad/s: with 3 ms at every pose, with 2 ms at a few, but not at the design pose."""
     arm = shipped("panda")
     law = law_of(arm, "state_feedback", bandwidth=40.0)
-    late = judge_loop(law, arm.rest, delay=3e-3, estimation=ENCODERS, poses=5)
+    late = control.judge_loop(law, arm.rest, delay=3e-3, estimation=ENCODERS, poses=5)
     assert late.unstable_share == 1.0
     assert late.is_unstable_at_design
     assert "including the design position" in str(late)
-    few = judge_loop(law, arm.rest, delay=2e-3, estimation=ENCODERS, poses=30)
+    few = control.judge_loop(law, arm.rest, delay=2e-3, estimation=ENCODERS, poses=30)
     assert 0.0 < few.unstable_share < 0.2
     assert not few.is_unstable_at_design
     k = int(few.growth.argmax())
     np.testing.assert_array_equal(few.worst_pose, few.poses[k])
-    loop = sampled_loop(law, few.worst_pose, delay=2e-3, estimation=ENCODERS)
+    loop = control.sampled_loop(law, few.worst_pose, delay=2e-3, estimation=ENCODERS)
     assert loop.worst() == (few.pole, few.joint)
     assert few.pole.real == pytest.approx(few.growth[k])
     assert f"unstable at {few.is_unstable.sum()} of 31 poses" in str(few)
@@ -102,9 +90,9 @@ def test_controllers_judged_together_are_judged_as_each_alone():
     conditions = {"delay": 1.3e-3, "estimation": ENCODERS, "model_error": 0.1, "poses": 6}
     laws = ("motor_pd", "hold", "feedback_linearization")
     controllers = [law_of(arm, law) for law in laws]
-    judge = LoopJudge(controllers[0], arm.rest, **conditions)
+    judge = control.LoopJudge(controllers[0], arm.rest, **conditions)
     for law in controllers:
-        together, alone = judge.judge(law), judge_loop(law, arm.rest, **conditions)
+        together, alone = judge.judge(law), control.judge_loop(law, arm.rest, **conditions)
         np.testing.assert_array_equal(together.growth, alone.growth)
         assert (together.pole, together.joint) == (alone.pole, alone.joint)
 
@@ -113,9 +101,9 @@ def test_a_robot_with_errors_is_that_of_a_model_with_them():
     """A model of its own for each corner of the box, checked and assembled from its links."""
     arm = shipped("panda")
     law = law_of(arm)
-    found = judge_loop(law, arm.rest, model_error=0.1, poses=5)
+    found = control.judge_loop(law, arm.rest, model_error=0.1, poses=5)
     for k, q in enumerate(found.poses[1:], 1):
-        errors = RobotErrors.corner(arm.actuators, 0.1, k)
+        errors = control.RobotErrors.corner(arm.actuators, 0.1, k)
         factors = 1.0 + errors.links
         inertias = factors[:, None, None] * arm.model.link_inertias
         true = replace(arm.model, link_inertias=inertias)
@@ -145,8 +133,8 @@ def linear_arm_of(model, actuators, q, rest, errors):
 def test_model_errors_only_make_it_worse():
     arm = shipped("planar_two_link")
     law = law_of(arm)
-    exact = judge_loop(law, arm.rest, estimation=ENCODERS, poses=20)
-    off = judge_loop(law, arm.rest, estimation=ENCODERS, poses=20, model_error=0.3)
+    exact = control.judge_loop(law, arm.rest, estimation=ENCODERS, poses=20)
+    off = control.judge_loop(law, arm.rest, estimation=ENCODERS, poses=20, model_error=0.3)
     assert exact.unstable_share == 0.0
     assert "stable at 21 poses" in str(exact)
     assert off.growth.max() > exact.growth.max()
@@ -158,39 +146,39 @@ def test_poses_may_be_given_and_those_beyond_the_springs_are_left_out():
     arm = shipped("planar_two_link")
     law = law_of(arm)
     poses = [[0.1, 0.2], [0.3, -0.4]]
-    found = judge_loop(law, arm.rest, poses=poses)
+    found = control.judge_loop(law, arm.rest, poses=poses)
     np.testing.assert_array_equal(found.poses, [arm.rest, *poses])
     for k, q in enumerate(found.poses):
-        assert found.growth[k] == sampled_loop(law, q).growth
+        assert found.growth[k] == control.sampled_loop(law, q).growth
     heavy = arm.model.with_payload(1, 60.0, (0.3, 0.0, 0.0))
     upright = arm._replace(model=heavy, rest=np.array([-np.pi / 2, 0.0]))
-    found = judge_loop(law_of(upright), upright.rest, poses=[[0.0, 0.0]])
+    found = control.judge_loop(law_of(upright), upright.rest, poses=[[0.0, 0.0]])
     assert np.isnan(found.growth[1])
     assert f"{1} poses" in str(found)
 
 
 def test_the_laws_of_a_cycle_are_judged_by_name():
     arm = linear_arm()
-    cycle = Arm(arm.model, arm.actuators)
+    cycle = control.Arm(arm.model, arm.actuators)
     found = cycle.laws.judge("motor_pd", arm.rest, delay=1e-3, poses=3)
     assert found is not None
     own = law_of(arm)
     conditions = {"delay": 1e-3, "estimation": ENCODERS, "poses": 3}
-    wanted = judge_loop(own, arm.rest, base_frequency=5.0, **conditions)
+    wanted = control.judge_loop(own, arm.rest, base_frequency=5.0, **conditions)
     np.testing.assert_array_equal(found.growth, wanted.growth)
     assert cycle.laws.judge("hold", arm.rest, poses=0) is not None
     for law in ("computed_torque", "esp", "joint_impedance"):
         assert cycle.laws.judge(law, arm.rest, poses=0) is not None
     without = {"disturbance_bandwidth": 0.0}
-    on_motors = FlatnessSettings(
+    on_motors = control.FlatnessSettings(
         law="state_feedback",
         controllers={
-            name: ControllerSettings(law=name, **(without if name != "hold" else {}))
+            name: control.ControllerSettings(law=name, **(without if name != "hold" else {}))
             for name in ("state_feedback", "motor_pd", "hold")
         },
-        estimation=StateEstimation("motor_encoders", bandwidth=30.0),
+        estimation=control.StateEstimation("motor_encoders", bandwidth=30.0),
     )
-    cycle = Arm(arm.model, arm.actuators, on_motors)
+    cycle = control.Arm(arm.model, arm.actuators, on_motors)
     assert cycle.laws.judge("state_feedback", arm.rest, poses=0) is None
     assert cycle.laws.judge("motor_pd", arm.rest, poses=0) is not None
 
@@ -203,18 +191,18 @@ def test_the_default_law_is_stable_on_soft_bases(frequency, inertia):
     default, fast = law_of(arm), law_of(arm, base_frequency=0.0)
     default.has_oscillated = fast.has_oscillated = True
     base = SoftBase(frequency, inertia, 0.005)
-    for q in (arm.rest, *spread_poses(arm.model, 3)):
-        assert sampled_loop(default, q, estimation=ENCODERS, base=base).growth < 0.0
+    for q in (arm.rest, *control.spread_poses(arm.model, 3)):
+        assert control.sampled_loop(default, q, estimation=ENCODERS, base=base).growth < 0.0
     if frequency <= 15.0 and inertia < 1.0:
-        assert sampled_loop(fast, arm.rest, estimation=ENCODERS, base=base).growth > 0.0
+        assert control.sampled_loop(fast, arm.rest, estimation=ENCODERS, base=base).growth > 0.0
 
 
 def test_an_arm_with_dependent_joints_is_judged_at_every_pose():
     """Errors of its links are drawn by coordinate, and apply to all bodies there."""
     model = shipped("panda").model.with_couplings({"panda_joint7": {"panda_joint6": 0.5}})
     actuators = Actuators(model.joint_names, [Rigid(Motor(0.1))] * model.n)
-    laws = Arm(model, actuators).laws
-    found = laws.judge("motor_pd", middle_of_range(model), poses=12, model_error=0.1)
+    laws = control.Arm(model, actuators).laws
+    found = laws.judge("motor_pd", control.middle_of_range(model), poses=12, model_error=0.1)
     assert np.isfinite(found.growth).all()
     assert "at 13 poses" in str(found)
 
@@ -223,11 +211,13 @@ def test_a_law_for_a_rigid_base_is_refused_on_a_soft_one():
     arm = shipped("panda")
     conditions = {"estimation": ENCODERS, "poses": 0}
     fast = law_of(arm, base_frequency=0.0)
-    assert not judge_loop(fast, arm.rest, **conditions).is_unstable.any()
-    found = judge_loop(fast, arm.rest, base_frequency=5.0, **conditions)
+    assert not control.judge_loop(fast, arm.rest, **conditions).is_unstable.any()
+    found = control.judge_loop(fast, arm.rest, base_frequency=5.0, **conditions)
     assert found.is_unstable.all()
     assert "also on bases from 5 Hz" in str(found)
-    assert not judge_loop(law_of(arm), arm.rest, base_frequency=5.0, **conditions).is_unstable.any()
+    assert not control.judge_loop(
+        law_of(arm), arm.rest, base_frequency=5.0, **conditions
+    ).is_unstable.any()
 
 
 def test_a_soft_base_is_that_of_the_plant():
@@ -238,8 +228,8 @@ def test_a_soft_base_is_that_of_the_plant():
     straight = np.zeros(arm.model.n)  # at which the base of the plant is described
     values, _ = ElasticRobot(arm.model, arm.actuators, effects=effects).modes(straight)
     law = law_of(arm, disturbance_bandwidth=0.0)
-    law.gains = StateFeedbackGains(arm.actuators.motor_names, 0.0 * law.gains.values)
-    poles = sampled_loop(law, straight, base=SoftBase(8.0, 0.4, 0.02)).poles
+    law.gains = control.StateFeedbackGains(arm.actuators.motor_names, 0.0 * law.gains.values)
+    poles = control.sampled_loop(law, straight, base=SoftBase(8.0, 0.4, 0.02)).poles
     fast = values[np.abs(values) > 20.0]
     nearest = np.abs(poles[:, None] - fast).min(axis=0)
     assert (nearest < 1e-6 * np.abs(fast)).all()
@@ -249,6 +239,6 @@ def test_wrong_arguments_are_rejected():
     arm = linear_arm()
     law = law_of(arm)
     with pytest.raises(InputError, match="model_error is 1"):
-        judge_loop(law, arm.rest, model_error=1.0)
+        control.judge_loop(law, arm.rest, model_error=1.0)
     with pytest.raises(InputError, match="design"):
-        judge_loop(law, [0.0])
+        control.judge_loop(law, [0.0])

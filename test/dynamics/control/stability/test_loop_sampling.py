@@ -8,21 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from elastic_arms import (
-    Arm,
-    antagonistic_arm,
-    at_rest_under,
-    damped_arm,
-    elastic_panda,
-    law_of,
-    linear_arm,
-    mixed_panda,
-    nonlinear_arm,
-    pretensioned_arm,
-    sample_of,
-    variable_arm,
-    without_coulomb,
-)
+import elastic_arms as arms
 from multibody_dynamics.dynamics.control import (
     ArmSettings,
     ControllerSettings,
@@ -32,20 +18,20 @@ from multibody_dynamics.dynamics.control import (
     make_controller,
     sampled_loop,
 )
-from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import Actuators, LinearSpring, SeriesElastic
 from multibody_dynamics.dynamics.plant import DelayLine, ElasticRobot
+from rejections import assert_rejected
 
 STEP = 1e-3
 ENCODERS = StateEstimation("link_and_motor_encoders", bandwidth=100.0)
 PUSH = 1e-6  # rad/s and rad, small enough for springs to be linear
 
 
-def deviations(arm: Arm, settings: ControllerSettings, estimation, delay, cycles, robot=None):
+def deviations(arm: arms.Arm, settings: ControllerSettings, estimation, delay, cycles, robot=None):
     """(cycles, n + m) of the true links and motors from rest, after a small push of all of them:
     Arm against ElasticRobot, as in the node."""
     plant = ElasticRobot(*(robot or (arm.model, arm.actuators)))
-    made = at_rest_under(
+    made = arms.at_rest_under(
         arm,
         cycle=ArmSettings(tracking_tolerance=0.0, feedforward_lead=0.0, transfer_time=0.0),
         law=settings.law,
@@ -65,13 +51,13 @@ def deviations(arm: Arm, settings: ControllerSettings, estimation, delay, cycles
             found.append(np.concatenate((plant.q, plant.theta)) - rest)
         Q = plant.joint_torque
         t = (k + 1) * STEP
-        torque = made.update(sample_of(made, t, plant.q, plant.theta, joint_torque=Q)).torque
+        torque = made.update(arms.sample_of(made, t, plant.q, plant.theta, joint_torque=Q)).torque
         for duration, late in line.push(torque):
             plant.step(late, duration)
     return np.array(found)
 
 
-def pushed(arm: Arm):
+def pushed(arm: arms.Arm):
     """q, q', theta, theta' of the push; motors of rigid joints move with their links."""
     n, joint = arm.model.n, arm.actuators.joint_of_motor
     rng = np.random.default_rng(3)
@@ -81,7 +67,7 @@ def pushed(arm: Arm):
     return q, 50 * qd, np.where(rigid, q[joint], theta), 50 * np.where(rigid, qd[joint], thetad)
 
 
-def predicted(arm: Arm, settings, estimation, delay, cycles, errors=None):
+def predicted(arm: arms.Arm, settings, estimation, delay, cycles, errors=None):
     """The same from the powers of the matrix."""
     controller = make_controller(arm.model, arm.actuators, replace(settings, position=arm.rest))
     loop = sampled_loop(controller, arm.rest, delay=delay, estimation=estimation, errors=errors)
@@ -106,29 +92,34 @@ SENSORS = StateEstimation("motor_encoders_and_torque_sensors", bandwidth=80.0, o
 @pytest.mark.parametrize(
     ("arm", "settings", "estimation", "delay"),
     [
-        (linear_arm, PD, ENCODERS, 0.0),
-        (linear_arm, LQR, ENCODERS, 1.3e-3),
-        (linear_arm, INTEGRAL, ENCODERS, 0.4e-3),
-        (linear_arm, replace(LQR, disturbance_bandwidth=0.0), SENSORS, 2e-3),
-        (linear_arm, replace(PD, variant="quasi_static"), ENCODERS, 0.0),
-        (nonlinear_arm, PD, ENCODERS, 1e-3),
-        (damped_arm, PD, ENCODERS, 0.5e-3),
-        (antagonistic_arm, LQR, ENCODERS, 1e-3),
-        (pretensioned_arm, PD, ENCODERS, 1e-3),
-        (variable_arm, PD, ENCODERS, 0.0),
-        (variable_arm, HOLD, ENCODERS, 0.0),
-        (pretensioned_arm, HOLD, ENCODERS, 1.5e-3),
-        (mixed_panda, PD, ENCODERS, 1e-3),
-        (elastic_panda, LQR, ENCODERS, 1e-3),
-        (elastic_panda, HOLD, ENCODERS, 6e-3),
-        (linear_arm, replace(COUPLED, delay=2e-3), ENCODERS, 1e-3),
-        (antagonistic_arm, COUPLED, ENCODERS, 1e-3),
-        (mixed_panda, replace(COUPLED, integral=2.0, disturbance_bandwidth=0.0), ENCODERS, 0.5e-3),
-        (variable_arm, MODAL, ENCODERS, 0.0),
+        (arms.linear_arm, PD, ENCODERS, 0.0),
+        (arms.linear_arm, LQR, ENCODERS, 1.3e-3),
+        (arms.linear_arm, INTEGRAL, ENCODERS, 0.4e-3),
+        (arms.linear_arm, replace(LQR, disturbance_bandwidth=0.0), SENSORS, 2e-3),
+        (arms.linear_arm, replace(PD, variant="quasi_static"), ENCODERS, 0.0),
+        (arms.nonlinear_arm, PD, ENCODERS, 1e-3),
+        (arms.damped_arm, PD, ENCODERS, 0.5e-3),
+        (arms.antagonistic_arm, LQR, ENCODERS, 1e-3),
+        (arms.pretensioned_arm, PD, ENCODERS, 1e-3),
+        (arms.variable_arm, PD, ENCODERS, 0.0),
+        (arms.variable_arm, HOLD, ENCODERS, 0.0),
+        (arms.pretensioned_arm, HOLD, ENCODERS, 1.5e-3),
+        (arms.mixed_panda, PD, ENCODERS, 1e-3),
+        (arms.elastic_panda, LQR, ENCODERS, 1e-3),
+        (arms.elastic_panda, HOLD, ENCODERS, 6e-3),
+        (arms.linear_arm, replace(COUPLED, delay=2e-3), ENCODERS, 1e-3),
+        (arms.antagonistic_arm, COUPLED, ENCODERS, 1e-3),
+        (
+            arms.mixed_panda,
+            replace(COUPLED, integral=2.0, disturbance_bandwidth=0.0),
+            ENCODERS,
+            0.5e-3,
+        ),
+        (arms.variable_arm, MODAL, ENCODERS, 0.0),
     ],
 )
 def test_the_matrix_moves_the_arm_like_the_real_controller(arm, settings, estimation, delay):
-    arm = without_coulomb(arm())
+    arm = arms.without_coulomb(arm())
     cycles = 150
     wanted = deviations(arm, settings, estimation, delay, cycles)
     found, _ = predicted(arm, settings, estimation, delay, cycles)
@@ -139,29 +130,33 @@ def test_the_matrix_moves_the_arm_like_the_real_controller(arm, settings, estima
 @pytest.mark.parametrize(
     ("arm", "settings", "delay"),
     [
-        (linear_arm, ControllerSettings(law="joint_impedance"), 1e-3),
-        (nonlinear_arm, ControllerSettings(law="joint_impedance", inertia_share=1.0), 0.4e-3),
-        (mixed_panda, ControllerSettings(law="joint_impedance"), 0.0),
-        (antagonistic_arm, ControllerSettings(law="joint_impedance"), 1e-3),
-        (elastic_panda, ControllerSettings(law="cartesian_impedance"), 0.0),
-        (linear_arm, ControllerSettings(law="esp"), 1e-3),
-        (nonlinear_arm, ControllerSettings(law="esp_impedance"), 0.5e-3),
-        (elastic_panda, ControllerSettings(law="esp", contact_bandwidth=0.0), 0.0),
-        (damped_arm, ControllerSettings(law="esp"), 0.0),
-        (linear_arm, ControllerSettings(law="torque_control"), 0.0),
-        (damped_arm, ControllerSettings(law="torque_control", torque_design="torque_lqr"), 0.5e-3),
-        (linear_arm, ControllerSettings(law="feedback_linearization"), 0.0),
+        (arms.linear_arm, ControllerSettings(law="joint_impedance"), 1e-3),
+        (arms.nonlinear_arm, ControllerSettings(law="joint_impedance", inertia_share=1.0), 0.4e-3),
+        (arms.mixed_panda, ControllerSettings(law="joint_impedance"), 0.0),
+        (arms.antagonistic_arm, ControllerSettings(law="joint_impedance"), 1e-3),
+        (arms.elastic_panda, ControllerSettings(law="cartesian_impedance"), 0.0),
+        (arms.linear_arm, ControllerSettings(law="esp"), 1e-3),
+        (arms.nonlinear_arm, ControllerSettings(law="esp_impedance"), 0.5e-3),
+        (arms.elastic_panda, ControllerSettings(law="esp", contact_bandwidth=0.0), 0.0),
+        (arms.damped_arm, ControllerSettings(law="esp"), 0.0),
+        (arms.linear_arm, ControllerSettings(law="torque_control"), 0.0),
+        (
+            arms.damped_arm,
+            ControllerSettings(law="torque_control", torque_design="torque_lqr"),
+            0.5e-3,
+        ),
+        (arms.linear_arm, ControllerSettings(law="feedback_linearization"), 0.0),
     ],
 )
 def test_laws_without_a_closed_form_move_the_arm_as_their_slopes_predict(arm, settings, delay):
-    arm = without_coulomb(arm())
+    arm = arms.without_coulomb(arm())
     cycles = 80
     wanted = deviations(arm, settings, ENCODERS, delay, cycles)
     found, _ = predicted(arm, settings, ENCODERS, delay, cycles)
     np.testing.assert_allclose(found, wanted, atol=3e-3 * np.abs(wanted).max())
 
 
-def damaged(arm: Arm, errors: RobotErrors) -> tuple:
+def damaged(arm: arms.Arm, errors: RobotErrors) -> tuple:
     """The true robot: the arm with linear springs and every error."""
     wrong = []
     for i, actuator in enumerate(arm.actuators.actuators):
@@ -180,7 +175,7 @@ def damaged(arm: Arm, errors: RobotErrors) -> tuple:
 
 def test_the_robot_may_differ_from_the_model():
     """A soft robot without gravity, whose springs rest where those of the model do."""
-    arm = without_coulomb(linear_arm())
+    arm = arms.without_coulomb(arms.linear_arm())
     arm = arm._replace(model=replace(arm.model, gravity=np.zeros(3)))
     errors = RobotErrors.corner(arm.actuators, 0.3, 1)
     assert all(set(np.abs(row)) == {0.3} for row in (errors.links, errors.springs, errors.motors))
@@ -194,7 +189,7 @@ def test_the_robot_may_differ_from_the_model():
 @pytest.mark.parametrize(("bandwidth", "delay", "cycles"), [(40.0, 3e-3, 220), (20.0, 1e-3, 500)])
 def test_growth_and_frequency_are_those_of_the_simulated_arm(bandwidth, delay, cycles):
     """State feedback of the Panda: unstable at 40 rad/s with 3 ms, stable at 20 rad/s with 1 ms."""
-    arm = without_coulomb(elastic_panda())
+    arm = arms.without_coulomb(arms.elastic_panda())
     settings = ControllerSettings(law="state_feedback", bandwidth=bandwidth)
     found = deviations(arm, settings, ENCODERS, delay, cycles)
     wanted, loop = predicted(arm, settings, ENCODERS, delay, cycles)
@@ -208,8 +203,8 @@ def test_growth_and_frequency_are_those_of_the_simulated_arm(bandwidth, delay, c
 
 
 def test_without_filters_and_fast_sampling_the_poles_are_those_of_the_arm():
-    arm = without_coulomb(linear_arm())
-    controller = law_of(arm, "state_feedback", disturbance_bandwidth=0.0, period=1e-6)
+    arm = arms.without_coulomb(arms.linear_arm())
+    controller = arms.law_of(arm, "state_feedback", disturbance_bandwidth=0.0, period=1e-6)
     loop = sampled_loop(controller, arm.rest)
     wanted = closed_loop_poles(arm.model, arm.actuators, arm.rest, controller.gains)
     for pole in wanted:
@@ -218,15 +213,14 @@ def test_without_filters_and_fast_sampling_the_poles_are_those_of_the_arm():
 
 
 def test_wrong_arguments_are_rejected():
-    arm = linear_arm()
-    law = law_of(arm)
-    with pytest.raises(InputError, match="delay is -1"):
-        sampled_loop(law, arm.rest, delay=-1.0)
-    with pytest.raises(InputError, match="motor_encoders"):
-        sampled_loop(law, arm.rest, estimation=StateEstimation("motor_encoders", bandwidth=50.0))
-    with pytest.raises(InputError, match="springs: relative errors"):
-        RobotErrors(springs=-1.0)
-    damped = damped_arm()
-    law = law_of(damped)
-    with pytest.raises(InputError, match="behind damped springs"):
-        sampled_loop(law, damped.rest, estimation=SENSORS)
+    encoders = StateEstimation("motor_encoders", bandwidth=50.0)
+
+    def sampled(arm=arms.linear_arm, **options):
+        return lambda: sampled_loop(arms.law_of(arm()), arm().rest, **options)
+
+    assert_rejected(
+        (sampled(delay=-1.0), "delay -1"),
+        (sampled(estimation=encoders), "motor_encoders"),
+        (lambda: RobotErrors(springs=-1.0), "springs: relative errors"),
+        (sampled(arms.damped_arm, estimation=SENSORS), "behind damped springs"),
+    )

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from elastic_arms import MOTOR, WITHOUT_BASE_SPRINGS, damped_arm
 from multibody_dynamics.dynamics.control import InertiaShaping
-from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import (
     Actuators,
     LinearSpring,
@@ -22,6 +21,7 @@ from multibody_dynamics.dynamics.elastic import (
 )
 from multibody_dynamics.dynamics.model import parse_urdf
 from multibody_dynamics.dynamics.plant import ElasticRobot
+from rejections import assert_rejected
 
 LOCKED = """<robot name="locked"><link name="base"/><link name="arm">
 <inertial><mass value="1"/><inertia ixx="1e7" iyy="1e7" izz="1e7" ixy="0" ixz="0" iyz="0"/>
@@ -107,12 +107,10 @@ def test_shaping_leaves_an_equilibrium_where_it_is(share, u, load):
 
 def test_wrong_shares_are_refused_by_name():
     actuators = Actuators(("a", "b"), (SeriesElastic(Motor(1.0), LinearSpring(1.0)),) * 2)
-    for share, message in (
-        ([0.5, 1.5], "motor 'b': share of the inertia is 1.5: must not exceed 1"),
-        ([0.0, 1.0], "motor 'a': share of the inertia is 0: must be positive"),
-        ([1.0] * 3, "share of the inertia"),
-    ):
-        with pytest.raises(InputError, match=message):
-            InertiaShaping(actuators, share)
+    assert_rejected(
+        (lambda: InertiaShaping(actuators, [0.5, 1.5]), "motor 'b' share 1.5 not exceed 1"),
+        (lambda: InertiaShaping(actuators, [0.0, 1.0]), "motor 'a' share 0: positive"),
+        (lambda: InertiaShaping(actuators, [1.0] * 3), "share of the inertia"),
+    )
     rigid = Actuators(("a",), (Rigid(Motor(1.0)),))
     assert InertiaShaping(rigid, 0.5).shape(np.ones(1), np.full(1, np.nan)) == 1.0

@@ -12,12 +12,12 @@ import pytest
 from elastic_arms import series
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import control
-from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import Actuators, Motor
 from multibody_dynamics.dynamics.motion import interpolate
 from multibody_dynamics.dynamics.plant import ElasticRobot, Plant
 from multibody_dynamics.simulation.mujoco_robot import MujocoRobot
 from multibody_dynamics.tools.study.model_errors import with_model_errors
+from rejections import assert_rejected
 from robots import CONFIG
 
 FILE = CONFIG / "robots" / "planar_two_link.urdf"
@@ -231,28 +231,22 @@ def test_a_file_restores_everything_and_is_replaced_as_a_whole(tmp_path):
 
 
 def test_the_file_of_another_trajectory_or_robot_is_rejected_with_the_reason(tmp_path):
-    learning = new_learning()
+    learning, load = new_learning(), control.IterativeLearning.load
     learning.require("key", "robot", NAMES)
-    with pytest.raises(InputError, match="another trajectory"):
-        learning.require("other", "robot", NAMES)
-    with pytest.raises(InputError, match="for the robot 'robot', not for 'panda'"):
-        learning.require("key", "panda", NAMES)
-    with pytest.raises(InputError, match="joints a, b, but the robot has a, c"):
-        learning.require("key", "robot", ("a", "c"))
-    path = tmp_path / "x.npz"
-    with pytest.raises(InputError, match="cannot read"):
-        control.IterativeLearning.load(path)
-    path.write_text("nothing")
-    with pytest.raises(InputError, match="cannot read"):
-        control.IterativeLearning.load(path)
-    np.savez(path, format=1)
-    with pytest.raises(InputError, match="not a learned correction"):
-        control.IterativeLearning.load(path)
-    np.savez(path, format=99)
-    with pytest.raises(InputError, match="format 99"):
-        control.IterativeLearning.load(path)
-    with pytest.raises(InputError, match="cannot write"):
-        learning.save(tmp_path / "missing" / "x.npz")
+    text, empty, newer = (tmp_path / f"{name}.npz" for name in ("text", "empty", "newer"))
+    text.write_text("nothing")
+    np.savez(empty, format=1)
+    np.savez(newer, format=99)
+    assert_rejected(
+        (lambda: learning.require("other", "robot", NAMES), "another trajectory"),
+        (lambda: learning.require("key", "panda", NAMES), "'robot' not 'panda'"),
+        (lambda: learning.require("key", "robot", ("a", "c")), "a, b a, c"),
+        (lambda: load(tmp_path / "missing.npz"), "cannot read missing.npz"),
+        (lambda: load(text), "cannot read text.npz"),
+        (lambda: load(empty), "not a learned correction"),
+        (lambda: load(newer), "format 99"),
+        (lambda: learning.save(tmp_path / "missing" / "x.npz"), "cannot write"),
+    )
 
 
 def test_the_key_changes_with_every_part_of_the_trajectory():
@@ -270,20 +264,22 @@ def test_the_key_changes_with_every_part_of_the_trajectory():
 
 def test_wrong_runs_and_settings_are_rejected():
     learning, run = new_learning(), Loop(1.0).run(new_learning().correction)
-    with pytest.raises(InputError, match="gaps"):
-        learning.after(control.Run(run.times[::60], run.error[::60], run.applied[::60]))
-    with pytest.raises(InputError, match="gaps"):
-        learning.after(control.Run(run.times[:400], run.error[:400], run.applied[:400]))
-    with pytest.raises(InputError, match="shapes"):
-        learning.after(run._replace(times=run.times[:-1]))
     bad = run.error.copy()
     bad[3, 1] = np.nan
-    with pytest.raises(InputError, match="error of the run"):
-        learning.after(run._replace(error=bad))
-    for wrong in ({"cutoff": 0.0}, {"gain": 1.5}, {"limit": 0.0}, {"improvement": 1.0},
-                  {"patience": 0}):  # fmt: skip
-        with pytest.raises(InputError, match=next(iter(wrong))):
-            control.LearningSettings(**wrong)
-    with pytest.raises(InputError, match="3 values for 2 joints"):
-        new_learning(limit=(1.0, 1.0, 1.0))
+    wrong = {"cutoff": 0.0, "gain": 1.5, "limit": 0.0, "improvement": 1.0, "patience": 0}
+
+    def some(rows):
+        return lambda: learning.after(control.Run(*(each[rows] for each in run)))
+
+    assert_rejected(
+        (some(slice(None, None, 60)), "gaps"),
+        (some(slice(400)), "gaps"),
+        (lambda: learning.after(run._replace(times=run.times[:-1])), "shapes"),
+        (lambda: learning.after(run._replace(error=bad)), "error of the run"),
+        *[
+            (lambda setting=each: control.LearningSettings(**dict([setting])), each[0])
+            for each in wrong.items()
+        ],
+        (lambda: new_learning(limit=(1.0, 1.0, 1.0)), "3 values 2 joints"),
+    )
     assert replace(control.LearningSettings(), gain=0.5).gain == 0.5

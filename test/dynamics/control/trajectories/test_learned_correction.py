@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.interpolate import BSpline
 
 from multibody_dynamics.dynamics.control import FadingCorrection, LearnedCorrection
-from multibody_dynamics.dynamics.core import InputError
+from rejections import assert_rejected
 
 N = 3
 RNG = np.random.default_rng(4)
@@ -128,9 +128,8 @@ def test_a_correction_fades_out_and_old_ones_are_forgotten():
 
 
 def test_invalid_arguments_are_rejected():
+    good = np.zeros((5, N))
     for rows in (np.zeros(5), np.zeros((0, N)), np.full((5, N), np.nan)):
-        with pytest.raises(InputError, match="coefficients"):
-            LearnedCorrection(1.0, rows)
+        assert_rejected((lambda rows=rows: LearnedCorrection(1.0, rows), "coefficients"))
     for duration in (0.0, np.inf, np.nan):
-        with pytest.raises(InputError, match="duration"):
-            LearnedCorrection(duration, np.zeros((5, N)))
+        assert_rejected((lambda T=duration: LearnedCorrection(T, good), "duration"))

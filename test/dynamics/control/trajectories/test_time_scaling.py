@@ -31,6 +31,7 @@ from multibody_dynamics.dynamics.motion import (
     sum_of_sines,
 )
 from multibody_dynamics.dynamics.rigid import gravity_forces, inverse_dynamics, mass_matrix
+from rejections import assert_rejected
 from robots import CONFIG, panda, two_link_planar
 
 READY = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.5])
@@ -361,46 +362,46 @@ def test_a_slower_motion_is_the_same_path(motion):
 # invalid input
 
 
-@pytest.mark.parametrize(
-    ("limit", "slowest", "message"),
-    [
-        ({"motor_torque": [150, 10, 150, 150, 40, 40, 40]}, 1e3,
-         r"standstill, motor_torque of joint 'panda_joint2'.*s"),
-        ({"joint_speed": 0.01}, 50.0, "50 times slower is still too fast: joint_speed"),
-    ],
-)  # fmt: skip
-def test_limits_that_no_slower_motion_keeps_are_named(limit, slowest, message):
-    limits = MotionLimits(panda().joint_names, **limit)
-    with pytest.raises(TrajectoryError, match=message):
-        scale_time(fast_motion(), panda(), panda_joints(), limits, slowest=slowest)
+def test_limits_that_no_slower_motion_keeps_are_named():
+    def scaled(slowest=1e3, **limits):
+        allowed = MotionLimits(panda().joint_names, **limits)
+        return scale_time(fast_motion(), panda(), panda_joints(), allowed, slowest=slowest)
+
+    weak = [150, 10, 150, 150, 40, 40, 40]
+    assert_rejected(
+        (lambda: scaled(motor_torque=weak), "standstill, motor_torque 'panda_joint2'"),
+        (lambda: scaled(50.0, joint_speed=0.01), "50 times slower joint_speed"),
+        error=TrajectoryError,
+    )
 
 
 def test_a_motion_that_starts_moving_cannot_be_slowed_down():
     running = fast_motion()
     middle = running(0.8)
     moving = interpolate(running.joint_names, [0.8, 1.5], [middle[0], READY], start=middle)
-    with pytest.raises(TrajectoryError, match="does not start at rest"):
-        slow_down(moving, 1.1)
+    assert_rejected(
+        (lambda: slow_down(moving, 1.1), "does not start at rest"),
+        *[(lambda s=s: slow_down(running, s), "factor") for s in (0.9, 0.0, np.nan, np.inf)],
+        error=TrajectoryError,
+    )
     assert slow_down(moving, 1.0) is moving
-    for factor in (0.9, 0.0, np.nan, np.inf):
-        with pytest.raises(TrajectoryError, match="factor"):
-            slow_down(running, factor)
 
 
 def test_limits_and_names_are_checked():
     names = panda().joint_names
-    with pytest.raises(InputError, match=r"motor_speed of motor 'panda_joint3': limit -1\.0"):
-        MotionLimits(names, motor_speed=[1, 1, -1, 1, 1, 1, 1])
-    with pytest.raises(InputError, match="deflection: expected 7 limits"):
-        MotionLimits(names, deflection=[0.1, 0.2])
-    with pytest.raises(InputError, match=r"deflection of 'panda_joint2': ends \[0\.1 0\.1\]"):
-        MotionLimits(names, deflection=[[-0.1, 0.2], [0.1, 0.1], *[[0.0, np.inf]] * 5])
+    ends = [[-0.1, 0.2], [0.1, 0.1], *[[0.0, np.inf]] * 5]
+
+    def scaled(names=names, **options):
+        limits = MotionLimits(names)
+        return lambda: scale_time(fast_motion(), panda(), panda_joints(), limits, **options)
+
+    assert_rejected(
+        (lambda: MotionLimits(names, motor_speed=[1, 1, -1, *[1] * 4]), "speed panda_joint3 -1.0"),
+        (lambda: MotionLimits(names, deflection=[0.1, 0.2]), "deflection 7 limits"),
+        (lambda: MotionLimits(names, deflection=ends), "deflection 'panda_joint2' [0.1 0.1]"),
+        (scaled(names[::-1]), "limits: expected panda_joint7"),
+        (scaled(slowest=0.5), "slowest 0.5"),
+        (scaled(tolerance=0.0), "tolerance"),
+    )
     with pytest.raises(ValueError, match="read-only"):
         MotionLimits(names, deflection=0.1).deflection[0] = 1.0
-    limits = MotionLimits(names[::-1])
-    with pytest.raises(InputError, match=r"limits: expected .*got panda_joint7"):
-        scale_time(fast_motion(), panda(), panda_joints(), limits)
-    with pytest.raises(InputError, match=r"slowest is 0\.5"):
-        scale_time(fast_motion(), panda(), panda_joints(), MotionLimits(names), slowest=0.5)
-    with pytest.raises(InputError, match="tolerance"):
-        scale_time(fast_motion(), panda(), panda_joints(), MotionLimits(names), tolerance=0.0)

@@ -6,8 +6,8 @@
 import numpy as np
 import pytest
 
-from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.identification.bodies.joint_friction import JointFriction
+from rejections import assert_rejected
 
 NAMES = ("shoulder", "elbow", "wrist")
 GIVEN = {
@@ -43,22 +43,21 @@ def test_the_rates_are_those_of_the_torque():
     assert np.allclose(second, (after - 2 * now + before) / h**2, atol=2e-3)
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"knee": {}}, "knee.*shoulder, elbow, wrist"),
-        ({"elbow": {"viscos": 1.0}}, "elbow.*viscos: expected .* some of"),
-        ({"elbow": 1.0}, "elbow"),
-        ({"elbow": {"coulomb": 1.0, "logistic": [1, 2, 3]}}, "elbow.*give only one"),
-        ({"elbow": {"logistic": [1, 2]}}, "elbow"),
-        ({"elbow": {"coulomb": 1.0, "coulomb_velocity": 0.0}}, "elbow"),
-        ({"elbow": {"viscous": "much"}}, "elbow"),
-        ({"elbow": {"viscous": float("nan")}}, "elbow"),
-    ],
-)
-def test_invalid_descriptions(given, message):
-    with pytest.raises(InputError, match=message):
-        JointFriction.from_mapping(given, NAMES)
+def test_invalid_descriptions():
+    def read(name="elbow", entry=None, **friction):
+        entry = friction if entry is None else entry
+        return lambda: JointFriction.from_mapping({name: entry}, NAMES)
+
+    assert_rejected(
+        (read("knee"), "knee shoulder, elbow, wrist"),
+        (read(viscos=1.0), "elbow viscos some of"),
+        (read(entry=1.0), "elbow"),
+        (read(coulomb=1.0, logistic=[1, 2, 3]), "elbow give only one"),
+        (read(logistic=[1, 2]), "elbow"),
+        (read(coulomb=1.0, coulomb_velocity=0.0), "elbow"),
+        (read(viscous="much"), "elbow"),
+        (read(viscous=float("nan")), "elbow"),
+    )
 
 
 def test_it_is_immutable():

@@ -8,7 +8,7 @@ import pytest
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import identification as idn
-from multibody_dynamics.dynamics.core import InputError
+from rejections import assert_rejected
 from robots import panda, random_tree, with_rotors
 
 DURATION, RATE = 4.0, 50.0
@@ -83,10 +83,9 @@ def test_a_motion_that_excites_too_little_is_infinitely_bad():
 
 
 def test_wrong_arguments_are_refused():
-    columns = idn.TorqueColumns(panda())
-    with pytest.raises(InputError, match="criterion 'size'"):
-        idn.InformationCriterion(columns, np.ones(7), kind="size")
-    with pytest.raises(InputError, match="noise: expected positive"):
-        idn.InformationCriterion(columns, np.zeros(7))
-    with pytest.raises(InputError, match="'stribeck'"):
-        idn.TorqueColumns(panda(), friction=("stribeck",))
+    columns, one = idn.TorqueColumns(panda()), np.ones(7)
+    assert_rejected(
+        (lambda: idn.InformationCriterion(columns, one, kind="size"), "criterion 'size'"),
+        (lambda: idn.InformationCriterion(columns, 0.0 * one), "noise: expected positive"),
+        (lambda: idn.TorqueColumns(panda(), friction=("stribeck",)), "'stribeck'"),
+    )

@@ -45,13 +45,9 @@ def test_gradients_are_those_of_central_differences(name):
     """Branching and prismatic joints, friction, springs, variable stiffness, and two motors."""
     model, options = ROBOTS[name]()
     limits = idn.ExcitationLimits.of(
-        model,
-        acceleration=3.0,
-        torque_rate=300.0,
-        capsules=idn.link_skeleton(model),
-        box=BOX,
+        model, acceleration=3.0, torque_rate=300.0, capsules=idn.link_skeleton(model), box=BOX,
         **options,
-    )
+    )  # fmt: skip
     constraints = MotionConstraints(FORM, limits, 30.0)
     rng = np.random.default_rng(1)
     c = 0.1 * rng.normal(size=(FORM.size, model.n))

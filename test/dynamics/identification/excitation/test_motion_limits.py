@@ -9,8 +9,8 @@ import pytest
 from elastic_arms import antagonistic_arm, damped_arm, linear_arm, variable_arm
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import identification as idn
-from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.identification.excitation import motion_limits
+from rejections import assert_rejected
 from robots import panda, random_tree
 
 FORM = idn.FourierForm(period=4.0, harmonics=2, repetitions=1.0, ramp=0.5)
@@ -83,10 +83,7 @@ def test_motors_of_elastic_joints_bear_what_the_flat_map_demands(make):
 def test_at_rest_is_the_use_of_a_motion_that_does_not_move():
     model = random_tree(5, 3)
     limits = idn.ExcitationLimits.of(
-        model,
-        torque=20.0,
-        capsules=idn.link_skeleton(model),
-        box=[[-2, -2, -2], [2, 2, 2]],
+        model, torque=20.0, capsules=idn.link_skeleton(model), box=[[-2, -2, -2], [2, 2, 2]]
     )
     rng = np.random.default_rng(0)
     q = rng.uniform(-1.0, 1.0, (6, model.n))
@@ -98,18 +95,15 @@ def test_at_rest_is_the_use_of_a_motion_that_does_not_move():
 
 
 def test_wrong_limits_are_refused_by_name():
-    model = panda()
-    with pytest.raises(InputError, match="margin"):
-        idn.ExcitationLimits.of(model, margin=1.0)
-    with pytest.raises(InputError, match="acceleration of joint 'panda_joint1'"):
-        idn.ExcitationLimits.of(model, acceleration=-1.0)
-    with pytest.raises(InputError, match="lower corner"):
-        idn.ExcitationLimits.of(model, box=[[1, 0, 0], [0, 1, 1]])
-    lower = np.zeros(7)
-    with pytest.raises(InputError, match="position of joint 'panda_joint1'"):
-        idn.ExcitationLimits(model, lower, lower, *np.ones((4, 7)))
-    with pytest.raises(InputError, match=r"velocity: expected a number or 7 values.*\(3,\)"):
-        idn.ExcitationLimits(model, -1.0, 1.0, np.ones(3), 1.0, 1.0, 1.0)
+    model, made, zero = panda(), idn.ExcitationLimits, np.zeros(7)
+    rows = (-1.0, 1.0, np.ones(3), 1.0, 1.0, 1.0)
+    assert_rejected(
+        (lambda: made.of(model, margin=1.0), "margin"),
+        (lambda: made.of(model, acceleration=-1.0), "acceleration of joint 'panda_joint1'"),
+        (lambda: made.of(model, box=[[1, 0, 0], [0, 1, 1]]), "lower corner"),
+        (lambda: made(model, zero, zero, *np.ones((4, 7))), "position 'panda_joint1'"),
+        (lambda: made(model, *rows), "velocity: a number or 7 values (3,)"),
+    )
 
 
 def test_the_travel_of_springs_shrinks_about_its_middle():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from multibody_dynamics import dynamics as dyn
+from rejections import assert_rejected
 from robots import panda, random_pose, random_tree
 
 idn = dyn.identification
@@ -124,15 +125,15 @@ def test_bad_arguments_are_named():
     model = panda()
     errors = idn.frame_errors(model, FLANGE)
     q, poses = np.zeros((4, 7)), np.stack([np.eye(4)] * 4)
-    with pytest.raises(dyn.InputError, match=r"expected q \(k, 7\) and measured"):
-        idn.calibrate(model, errors, q[:3], poses, FLANGE)
-    with pytest.raises(dyn.InputError, match=r"measured: expected shape \(\.\.\., 3\)"):
-        idn.calibrate(model, errors, q, np.eye(4), FLANGE)
-    with pytest.raises(dyn.InputError, match="errors is empty"):
-        idn.calibrate(model, (), q, poses, FLANGE)
-    with pytest.raises(dyn.InputError, match="two positive standard deviations"):
-        idn.calibrate(model, errors, q, poses, FLANGE, noise=(0.0, 1.0))
-    with pytest.raises(dyn.InputError, match="no error has an effect on 'panda_link3'"):
-        idn.calibrate(model, errors, q, poses, "panda_link3")
-    with pytest.raises(dyn.InputError, match="no body or frame 'hand'"):
-        idn.calibrate(model, errors, q, poses, "hand")
+
+    def calibrated(errors=errors, q=q, poses=poses, frame=FLANGE, **options):
+        return lambda: idn.calibrate(model, errors, q, poses, frame, **options)
+
+    assert_rejected(
+        (calibrated(q=q[:3]), "q (k, 7) and measured"),
+        (calibrated(poses=np.eye(4)), "measured: shape (..., 3)"),
+        (calibrated(()), "errors is empty"),
+        (calibrated(noise=(0.0, 1.0)), "two positive standard deviations"),
+        (calibrated(frame="panda_link3"), "no error has an effect on 'panda_link3'"),
+        (calibrated(frame="hand"), "no body or frame 'hand'"),
+    )

@@ -17,6 +17,7 @@ from geometric_errors import some_errors, with_standing_joints
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.identification.geometry.geometric_sensitivity import ErrorScrew
 from reference import error
+from rejections import assert_rejected
 from robots import panda, random_pose, random_tree, with_multidof
 
 idn = dyn.identification
@@ -237,28 +238,21 @@ def test_inertias_and_payloads_move_with_their_bodies():
 
 
 def test_bad_arguments_are_named():
-    model = panda()
-    q = np.zeros(7)
+    model, q = panda(), np.zeros(7)
     errors = idn.joint_errors(model, ["panda_joint2"])
-    with pytest.raises(dyn.InputError, match="of joints, got the string 'panda_joint1'"):
-        idn.joint_errors(model, "panda_joint1")
-    with pytest.raises(dyn.InputError, match="no joint 'elbow' in robot 'panda'"):
-        idn.joint_errors(model, ["elbow"])
-    with pytest.raises(dyn.InputError, match="'panda_link7' is the reference frame of its body"):
-        idn.frame_errors(model, "panda_link7")
-    with pytest.raises(dyn.InputError, match="no body or frame 'hand'"):
-        idn.frame_errors(model, "hand")
-    with pytest.raises(dyn.InputError, match=r"values: expected shape \(\.\.\., 4\)"):
-        idn.perturbed_model(model, errors, np.zeros(3))
-    with pytest.raises(dyn.InputError, match=r"values: expected shape \(4,\)"):
-        idn.errors_at(errors, np.zeros((2, 4)))
-    nowhere = ErrorScrew("x", "m", np.ones(6))
-    with pytest.raises(dyn.InputError, match="error 'x': give either a joint or a frame"):
-        idn.pose_sensitivity(model, (nowhere,), q, 3)
-    short = ErrorScrew("x", "m", np.ones(5), joint="panda_joint1")
-    with pytest.raises(dyn.InputError, match="error 'x': its screw"):
-        idn.torque_sensitivity(model, (short,), q, q, q)
-    with pytest.raises(dyn.InputError, match="representation 'world'"):
-        idn.jacobian_sensitivity(model, errors, q, 3, representation="world")
-    with pytest.raises(dyn.InputError, match="batch dimensions do not broadcast"):
-        idn.twist_sensitivity(model, errors, np.zeros((2, 7)), np.zeros((3, 7)), 3)
+    nowhere = (ErrorScrew("x", "m", np.ones(6)),)
+    short = (ErrorScrew("x", "m", np.ones(5), joint="panda_joint1"),)
+    two, three = np.zeros((2, 7)), np.zeros((3, 7))
+    world = {"representation": "world"}
+    assert_rejected(
+        (lambda: idn.joint_errors(model, "panda_joint1"), "of joints, the string 'panda_joint1'"),
+        (lambda: idn.joint_errors(model, ["elbow"]), "no joint 'elbow' in robot 'panda'"),
+        (lambda: idn.frame_errors(model, "panda_link7"), "'panda_link7' reference frame of body"),
+        (lambda: idn.frame_errors(model, "hand"), "no body or frame 'hand'"),
+        (lambda: idn.perturbed_model(model, errors, np.zeros(3)), "values: shape (..., 4)"),
+        (lambda: idn.errors_at(errors, np.zeros((2, 4))), "values: shape (4,)"),
+        (lambda: idn.pose_sensitivity(model, nowhere, q, 3), "error 'x' either a joint or a frame"),
+        (lambda: idn.torque_sensitivity(model, short, q, q, q), "error 'x' screw"),
+        (lambda: idn.jacobian_sensitivity(model, errors, q, 3, **world), "representation 'world'"),
+        (lambda: idn.twist_sensitivity(model, errors, two, three, 3), "batch do not broadcast"),
+    )

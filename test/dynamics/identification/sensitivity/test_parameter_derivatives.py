@@ -15,6 +15,7 @@ from multibody_dynamics.dynamics import se3
 from multibody_dynamics.dynamics.identification import ParameterDependence as Dependence
 from multibody_dynamics.dynamics.model import inertia
 from reference import dynamics, error, exact
+from rejections import assert_rejected
 from robots import draw, panda, random_tree, random_wrenches, with_multidof, with_rotors
 
 idn = dyn.identification
@@ -250,23 +251,18 @@ def test_without_parameters_the_matrix_has_no_columns(small):
 
 
 def test_bad_arguments_are_named(small):
-    rows, n = draw(small, 3), small.n
-    with pytest.raises(dyn.InputError, match="derivatives of screw"):
-        idn.inverse_dynamics_sensitivity(
-            small, Dependence(names=("a", "b"), screw=np.zeros((1, n, 6))), *rows
-        )
-    with pytest.raises(dyn.InputError, match="qd"):
-        idn.inverse_dynamics_sensitivity(
-            small, Dependence.on_gravity(), rows[0], [1.0, np.nan, 0, 0], rows[2]
-        )
-    with pytest.raises(dyn.InputError, match="tau: expected shape"):
-        idn.forward_dynamics_sensitivity(small, Dependence.on_gravity(), *rows[:2], np.zeros(3))
-    with pytest.raises(dyn.InputError, match="no joint 'elbow'"):
-        Dependence.on_joints(small, "q", ["elbow"])
-    with pytest.raises(dyn.InputError, match="quantity"):
-        Dependence.on_joints(small, "velocity")
-    with pytest.raises(dyn.InputError, match="no body or frame 'hand'"):
-        Dependence.on_mass(small, "hand")
+    (q, qd, qdd), gravity = draw(small, 3), Dependence.on_gravity()
+    short = Dependence(names=("a", "b"), screw=np.zeros((1, small.n, 6)))
+    inverse, forward = idn.inverse_dynamics_sensitivity, idn.forward_dynamics_sensitivity
+    nan = [1.0, np.nan, 0, 0]
+    assert_rejected(
+        (lambda: inverse(small, short, q, qd, qdd), "derivatives of screw"),
+        (lambda: inverse(small, gravity, q, nan, qdd), "qd"),
+        (lambda: forward(small, gravity, q, qd, np.zeros(3)), "tau: shape"),
+        (lambda: Dependence.on_joints(small, "q", ["elbow"]), "no joint 'elbow'"),
+        (lambda: Dependence.on_joints(small, "velocity"), "quantity"),
+        (lambda: Dependence.on_mass(small, "hand"), "no body or frame 'hand'"),
+    )
 
 
 def test_a_singular_mass_matrix_is_reported():

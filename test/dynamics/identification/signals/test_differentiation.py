@@ -7,11 +7,8 @@ import numpy as np
 import pytest
 from scipy.special import erfc
 
-from multibody_dynamics.dynamics.core.errors import InputError
-from multibody_dynamics.dynamics.identification.signals.differentiation import (
-    ZeroPhaseFilter,
-    noise_cutoff,
-)
+from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.dynamics.identification import ZeroPhaseFilter, noise_cutoff
 
 RATE = 200.0
 

@@ -10,23 +10,11 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from elastic_arms import (
-    OTHER_ARMS,
-    antagonistic_arm,
-    at_rest_under,
-    at_start,
-    differential_wrist,
-    elastic_panda,
-    law_of,
-    linear_arm,
-    mixed_panda,
-    still,
-)
+import elastic_arms as arms
 from law_table import LAW_TABLE
 from multibody_dynamics.dynamics.control import LAWS, ControllerSettings, LiveImpedance
 from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.motion import hold, splice
-from multibody_dynamics.dynamics.plant import ElasticRobot
 
 PERIOD = 1e-3
 
@@ -60,7 +48,14 @@ NEED_MOTORS = ("torque_control", "joint_impedance", "cartesian_impedance")
 
 @pytest.mark.parametrize(
     "arm",
-    [linear_arm, antagonistic_arm, elastic_panda, mixed_panda, differential_wrist, *OTHER_ARMS],
+    [
+        arms.linear_arm,
+        arms.antagonistic_arm,
+        arms.elastic_panda,
+        arms.mixed_panda,
+        arms.differential_wrist,
+        *arms.OTHER_ARMS,
+    ],
 )
 @pytest.mark.parametrize("law", LAWS)
 def test_every_law_holds_an_arm_at_rest_or_names_the_joint_that_it_does_not_support(arm, law):
@@ -73,12 +68,12 @@ def test_every_law_holds_an_arm_at_rest_or_names_the_joint_that_it_does_not_supp
     ]
     if unsupported:
         with pytest.raises(InputError, match=rf"^joint '.*': .*{unsupported[0]}"):
-            law_of(arm, law)
+            arms.law_of(arm, law)
         return
-    made = law_of(arm, law)
+    made = arms.law_of(arm, law)
     assert type(made) is LAW_TABLE[law].controller
-    desired = still(arm)
-    x, second, load = at_start(arm)
+    desired = arms.still(arm)
+    x, second, load = arms.at_start(arm)
     torque = made.update(desired, *x, stiffness=second)
     if not LAW_TABLE[law].sags:
         np.testing.assert_allclose(torque, load, atol=1e-7)
@@ -86,30 +81,19 @@ def test_every_law_holds_an_arm_at_rest_or_names_the_joint_that_it_does_not_supp
 
 @pytest.mark.parametrize("law", [law for law, row in LAW_TABLE.items() if row.error is not None])
 def test_laws_follow_a_motion(law):
-    arm = linear_arm()
-    made = law_of(arm, law)
-    plant = ElasticRobot(arm.model, arm.actuators)
-    plant.reset(arm.rest)
+    arm = arms.linear_arm()
     motion = splice(
         hold(arm.model.joint_names, arm.rest), 0.1, [0.5], [arm.rest + np.array([0.3, -0.4])]
     )
-    error = 0.0
-    for k in range(600):
-        t = k * PERIOD
-        torque = made.update(
-            motion(t),
-            *(plant.q, plant.qd, plant.theta, plant.thetad),
-            ahead=motion(t + 0.5 * PERIOD),
-        )
-        plant.step(torque, PERIOD)
-        error = max(error, np.abs(plant.q - motion(t + PERIOD)[0]).max())
-    assert error < LAW_TABLE[law].error
+    assert (
+        arms.peak_error(arm, arms.law_of(arm, law), motion, 600, lead=0.5e-3) < LAW_TABLE[law].error
+    )
 
 
 @pytest.mark.parametrize("law", LAWS)
 def test_every_law_is_stable_at_all_poses_once_it_has_been_lowered(law):
-    arm = linear_arm()
-    judgement = at_rest_under(arm).laws.stabilise(law, arm.rest, period=PERIOD, poses=5)
+    arm = arms.linear_arm()
+    judgement = arms.at_rest_under(arm).laws.stabilise(law, arm.rest, period=PERIOD, poses=5)
     assert judgement.unstable_share == 0.0, str(judgement)
 
 
@@ -128,7 +112,7 @@ def live_numbers(law):
 
 @pytest.mark.parametrize("law", LAWS)
 def test_what_may_change_while_a_law_runs_is_an_attribute_of_its_controller(law):
-    arm = at_rest_under(linear_arm(), law=law)
+    arm = arms.at_rest_under(arms.linear_arm(), law=law)
     running = arm.laws[law]
     for name in LAWS[law].tunable:
         assert hasattr(running, name), name
@@ -144,10 +128,10 @@ def test_what_may_change_while_a_law_runs_is_an_attribute_of_its_controller(law)
 def test_live_settings_that_are_not_judged_leave_the_loop_as_it_is():
     """Stiffness and damping of a LiveImpedance are judged; all others take effect at once."""
     for law in LAWS:
-        arm = at_rest_under(linear_arm(), law=law)
+        arm = arms.at_rest_under(arms.linear_arm(), law=law)
         if isinstance(arm.laws[law], LiveImpedance):
             continue
-        rest = linear_arm().rest
+        rest = arms.linear_arm().rest
         for each in live_numbers(law):
             before = arm.laws.judge(law, rest, poses=3)
             for value in each.metadata["bounds"]:

@@ -26,13 +26,9 @@ MASS, LENGTH, g = 2.0, 0.4, 9.81
 def pendulum(screw: np.ndarray):
     """A point mass at LENGTH along z from the joint at q = 0."""
     return dyn.model_from_screws(
-        [-1],
-        [screw],
-        [np.eye(4)],
-        [dyn.spatial_inertia(MASS, (0.0, 0.0, LENGTH), np.eye(3))],
-        joint_names=("joint",),
-        gravity=(0.0, 0.0, -g),
-    )
+        [-1], [screw], [np.eye(4)], [dyn.spatial_inertia(MASS, (0.0, 0.0, LENGTH), np.eye(3))],
+        joint_names=("joint",), gravity=(0.0, 0.0, -g),
+    )  # fmt: skip
 
 
 def test_an_upright_pendulum_tips_and_a_hanging_or_sliding_mass_does_not():
