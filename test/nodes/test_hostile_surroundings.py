@@ -19,7 +19,7 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from flatness_arm import NODE, STEP
+from flatness_arm import NODE, STEP, trajectory
 from judged_arm import JudgedArm
 from multibody_dynamics.nodes.base.messages import SECOND, set_stamp
 from multibody_dynamics.resources import share_directory
@@ -154,12 +154,8 @@ def test_a_trajectory_of_100000_points_does_not_hold_up_the_cycle(ros, tmp_path)
     here = arm.plant.q.copy()
     t = 0.01 * np.arange(1, POINTS + 1)
     rows = here + 0.1 * np.sin(0.05 * t)[:, None]
-    message = JointTrajectory(joint_names=list(arm.model.joint_names))
-    for each, row in zip(t, rows.tolist(), strict=True):
-        point = JointTrajectoryPoint(positions=row)
-        set_stamp(point.time_from_start, round(SECOND * each))
-        message.points.append(point)
-    arm.trajectory.publish(message)
+    points = dict(zip(t, rows.tolist(), strict=True))
+    arm.trajectory.publish(trajectory(arm.model.joint_names, points))
 
     def answered() -> None:
         assert arm.step()

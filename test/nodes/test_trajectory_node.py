@@ -32,6 +32,7 @@ from multibody_dynamics.nodes.trajectory_node import (
     make_motion,
     read_file,
 )
+from rejections import assert_rejected
 from ros_harness import RosHarness, ros
 
 __all__ = ["ros"]  # the fixture
@@ -96,8 +97,7 @@ def test_it_sends_the_motion_and_exits(ros, tmp_path, motion):
     request = read_trajectory(received[0], JointMatcher(NAMES))
     assert begin < request.start - 0.1 * SECOND < now  # the delay counts from the time of sending
     wanted = make_motion(
-        model(tmp_path),
-        TrajectoryParameters(motion=motion, duration=0.3, ramp=0.1, frequency=6.0),
+        model(tmp_path), TrajectoryParameters(motion=motion, duration=0.3, ramp=0.1, frequency=6.0)
     )
     approach = request.times[-1] - wanted.duration
     assert approach >= 0.2 - 1e-9
@@ -153,16 +153,8 @@ def test_a_motion_of_too_many_points_is_refused_before_it_is_computed(tmp_path, 
     """An hour at 1 kHz."""
     monkeypatch.setattr(trajectory_node, "sampled", None)
     p = TrajectoryParameters(motion="sum_of_sines", duration=3600.0, sample_period=0.001)
-    with pytest.raises(
-        ParameterError, match=r"3,60\d,\d+ points; at most 200,000 .* sample_period"
-    ):
+    with pytest.raises(ParameterError, match=r"3,60\d,\d+ points; at most 200,000 .*"):
         trajectory_node._motion_and_points(model(tmp_path), p)
-
-
-def test_a_file_and_its_motion_require_each_other():
-    for given in ({"motion": "file"}, {"trajectory_file": "motion.csv"}):
-        with pytest.raises(ParameterError, match="require each other"):
-            TrajectoryParameters(robot_file="arm.urdf", **given).check()
 
 
 def test_it_fails_without_subscribers(ros, tmp_path):
@@ -303,31 +295,27 @@ def test_values_are_assigned_by_joint_name(tmp_path):
     np.testing.assert_array_equal(one(3.3), other(3.3))
 
 
-@pytest.mark.parametrize(
-    ("wrong", "text"),
-    [
-        ({"robot_file": "a", "robot_description": "b"}, "choose one"),
-        ({"joints": ("turn", "turn")}, "duplicate names: turn, turn"),
-        ({"motion": "rest_to_rest", "offset": (0.1, 0.2)}, "require the motion sum_of_sines"),
-        ({"waypoints": (0.1, 0.2)}, "require the motion rest_to_rest"),
-    ],
-)
-def test_inconsistent_parameters_are_rejected(wrong, text):
-    with pytest.raises(ParameterError, match=text):
-        TrajectoryParameters(**wrong).check()
+def test_inconsistent_parameters_are_rejected(tmp_path):
+    arm = model(tmp_path)
 
+    def alone(**wrong):
+        return lambda: TrajectoryParameters(**wrong).check()
 
-@pytest.mark.parametrize(
-    ("wrong", "text"),
-    [
-        ({"joints": ("turn", "other")}, "must be the robot's joints turn, slide"),
-        ({"offset": (0.1, 0.2, 0.3)}, "offset has 3 values"),
-        ({"motion": "rest_to_rest", "waypoints": (0.1, 0.2, 0.3)}, "waypoints has 3 values"),
-    ],
-)
-def test_parameters_that_contradict_the_robot_are_rejected(tmp_path, wrong, text):
-    with pytest.raises(ParameterError, match=text):
-        make_motion(model(tmp_path), TrajectoryParameters(**wrong))
+    def for_the_arm(**wrong):
+        return lambda: make_motion(arm, TrajectoryParameters(**wrong))
+
+    assert_rejected(
+        (alone(robot_file="arm.urdf", motion="file"), "require each other"),
+        (alone(robot_file="arm.urdf", trajectory_file="motion.csv"), "require each other"),
+        (alone(robot_file="a", robot_description="b"), "choose one"),
+        (alone(joints=("turn", "turn")), "duplicate names: turn, turn"),
+        (alone(motion="rest_to_rest", offset=(0.1, 0.2)), "require sum_of_sines"),
+        (alone(waypoints=(0.1, 0.2)), "require rest_to_rest"),
+        (for_the_arm(joints=("turn", "other")), "robot's joints turn, slide"),
+        (for_the_arm(offset=(0.1, 0.2, 0.3)), "offset 3 values"),
+        (for_the_arm(motion="rest_to_rest", waypoints=(0.1, 0.2, 0.3)), "waypoints 3 values"),
+        error=ParameterError,
+    )
 
 
 def test_stamps_are_exact_to_the_nanosecond():

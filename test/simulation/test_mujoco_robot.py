@@ -29,6 +29,7 @@ from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
 from multibody_dynamics.dynamics.plant.motor_drive import MotorDrive
 from multibody_dynamics.dynamics.plant.plants import EndStops, Plant
 from multibody_dynamics.simulation.mujoco_robot import MujocoRobot, import_mujoco
+from rejections import assert_rejected
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 PANDA = (CONFIG / "robots" / "panda.urdf").read_text()
@@ -267,31 +268,27 @@ def test_invalid_arguments_raise_and_change_nothing(monkeypatch, tmp_path):
     model, actuators = panda()
     robot = MujocoRobot(model, actuators, PANDA)
     robot.reset(HOME)
-    for torque in (np.full(7, np.nan), np.zeros(6)):
-        with pytest.raises(dyn.InputError, match="motor_torque"):
-            robot.step(torque, 1e-3)
-    with pytest.raises(dyn.InputError, match="dt"):
-        robot.step(np.zeros(7), 0.0)
-    with pytest.raises(dyn.InputError, match="drive"):
-        robot.follow(HOME, HOME, HOME, 1e-3)
-    with pytest.raises(dyn.InputError, match="joints"):
-        robot.set_model(dyn.parse_urdf(TREE))
+    assert_rejected(
+        (lambda: robot.step(np.full(7, np.nan), 1e-3), "motor_torque"),
+        (lambda: robot.step(np.zeros(6), 1e-3), "motor_torque"),
+        (lambda: robot.step(np.zeros(7), 0.0), "dt"),
+        (lambda: robot.follow(HOME, HOME, HOME, 1e-3), "drive"),
+        (lambda: robot.set_model(dyn.parse_urdf(TREE)), "joints"),
+    )
     robot.applied_wrenches[6, 4] = 1e200
-    with pytest.raises(dyn.DynamicsError, match="diverges"):
-        robot.step(np.zeros(7), 1e-3)
+    assert_rejected((lambda: robot.step(np.zeros(7), 1e-3), "diverges"), error=dyn.DynamicsError)
     np.testing.assert_array_equal(robot.q, HOME)
     robot.applied_wrenches[:] = 0.0
     robot.step(robot.motor_torque.copy(), 1e-3)
     np.testing.assert_allclose(robot.q, HOME, atol=1e-6)
     assert not list(tmp_path.iterdir())  # MuJoCo writes its warnings to a file
 
-    with pytest.raises(dyn.InputError, match="joints"):
-        MujocoRobot(dyn.parse_urdf(TREE), actuators, TREE)
-    with pytest.raises(dyn.ModelError, match="panda_joint1"):
-        MujocoRobot(model, actuators, TREE)
-    for wrong in ({"step": -1.0}, {"link_viscous": -1.0}):
-        with pytest.raises(dyn.InputError, match=next(iter(wrong))):
-            MujocoRobot(model, actuators, PANDA, **wrong)
+    assert_rejected(
+        (lambda: MujocoRobot(dyn.parse_urdf(TREE), actuators, TREE), "joints"),
+        (lambda: MujocoRobot(model, actuators, TREE), "panda_joint1", dyn.ModelError),
+        (lambda: MujocoRobot(model, actuators, PANDA, step=-1.0), "step"),
+        (lambda: MujocoRobot(model, actuators, PANDA, link_viscous=-1.0), "link_viscous"),
+    )
 
 
 def test_the_error_without_mujoco_says_how_to_install_it(monkeypatch):

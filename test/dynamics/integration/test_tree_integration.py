@@ -99,9 +99,7 @@ def test_invalid_arguments_raise():
 
 
 def test_an_acceleration_of_the_wrong_shape_is_refused():
-    with pytest.raises(
-        dyn.InputError, match=r"acceleration at t = 0: expected shape .*2.*got \(3,\)"
-    ):
+    with pytest.raises(dyn.InputError, match=r"acceleration at t = 0: expected shape .*2.*got"):
         dyn.integration.integrate_joints(
             lambda t, q, qd: np.zeros(3), [0.0, 0.0], [0.0, 0.0], 0.1, 0.01
         )

@@ -23,6 +23,7 @@ from multibody_dynamics.dynamics.motion import braking
 from multibody_dynamics.dynamics.motion.braking import brake
 from multibody_dynamics.dynamics.motion.trajectories import hold, interpolate, stop
 from multibody_dynamics.dynamics.rigid import inverse_dynamics
+from rejections import assert_rejected
 
 NAMES = ("a", "b", "c")
 ARMS = (
@@ -164,12 +165,12 @@ def test_every_state_is_accepted():
 
 def test_wrong_arguments_are_named():
     state = hold(NAMES, np.zeros(3))(0.0)
-    with pytest.raises(TrajectoryError, match="must be positive"):
-        brake(NAMES, state, 0.0, [1.0, 0.0, 1.0])
-    with pytest.raises(TrajectoryError, match="acceleration"):
-        brake(NAMES, state, 0.0, [1.0, 1.0])
-    with pytest.raises(TrajectoryError, match="state"):
-        brake(NAMES, np.full((5, 3), np.nan), 0.0, np.ones(3))
+    assert_rejected(
+        (lambda: brake(NAMES, state, 0.0, [1.0, 0.0, 1.0]), "must be positive"),
+        (lambda: brake(NAMES, state, 0.0, [1.0, 1.0]), "acceleration"),
+        (lambda: brake(NAMES, np.full((5, 3), np.nan), 0.0, np.ones(3)), "state"),
+        error=TrajectoryError,
+    )
     state[1] = 1.0
     for t in (np.nan, np.inf, "now"):
         with pytest.raises(TrajectoryError, match=r"^t"):

@@ -4,7 +4,6 @@
 """The robot of a node: the part of it that the parameters name, and its couplings."""
 
 import numpy as np
-import pytest
 from sensor_msgs.msg import JointState
 
 from multibody_dynamics import dynamics as dyn
@@ -15,6 +14,7 @@ from multibody_dynamics.nodes.base.robot import (
     ElasticRobotParameters,
     load_model,
 )
+from rejections import assert_rejected
 
 LINK = """<link name="{}"><inertial><origin xyz="0.1 0 0.05"/><mass value="1"/><inertia ixx="0.02"
 iyy="0.03" izz="0.025" ixy="0.001" ixz="0.002" iyz="-0.001"/></inertial></link>"""
@@ -46,10 +46,10 @@ def test_the_parameters_choose_a_part_of_the_robot():
 
 
 def test_a_position_that_is_no_number_is_named():
-    with pytest.raises(ParameterError, match=r"'finger=open' is neither 'name' nor"):
-        loaded(locked_joints=("finger=open",))
-    with pytest.raises(dyn.ModelError, match="no joint 'thumb'"):
-        loaded(locked_joints=("thumb",))
+    assert_rejected(
+        (lambda: loaded(locked_joints=("finger=open",)), "'finger=open' neither", ParameterError),
+        (lambda: loaded(locked_joints=("thumb",)), "no joint 'thumb'", dyn.ModelError),
+    )
 
 
 def test_couplings_come_with_the_springs(tmp_path):

@@ -18,6 +18,7 @@ from multibody_dynamics.tools.base.processes import (
     uninterrupted,
 )
 from multibody_dynamics.tools.base.ros_settings import ros_environment
+from rejections import assert_rejected
 
 PATIENCE = 100.0  # s; a first start compiles
 
@@ -102,8 +103,7 @@ def test_a_node_that_cannot_be_stopped_does_not_keep_the_others_running(tmp_path
     first, second = nodes._nodes
     stuck = Stuck.__new__(Stuck)  # has no process
     nodes._nodes.append(stuck)
-    with pytest.raises(RunError, match="cannot be stopped"):
-        nodes.stop()
+    assert_rejected((lambda: nodes.stop(), "cannot be stopped"), error=RunError)
     assert (first.exit_code, second.exit_code) == (0, 0)
     assert nodes.stop() == {}
 

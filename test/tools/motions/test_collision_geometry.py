@@ -21,12 +21,7 @@ SHAPES = {
     "fore": '<box size="0.1 0.06 0.4"/>',
     "hand": '<sphere radius="0.08"/>',
 }
-PLACES = {
-    "base": "0 0 -0.1",
-    "upper": "0 0 0.25",
-    "fore": "0 0 0.2",
-    "hand": "0 0 0.05",
-}
+PLACES = {"base": "0 0 -0.1", "upper": "0 0 0.25", "fore": "0 0 0.2", "hand": "0 0 0.05"}
 
 
 def urdf(tmp_path, shapes=SHAPES):

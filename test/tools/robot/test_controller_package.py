@@ -39,7 +39,7 @@ from generated_controllers import (
 from multibody_dynamics.dynamics.control.arm import plausibility
 from multibody_dynamics.dynamics.control.arm.cycle_settings import MOST_RECOVERIES
 from multibody_dynamics.dynamics.control.arm.modes import FAULTS, Cause, Mode
-from multibody_dynamics.dynamics.core.errors import DynamicsError, InputError
+from multibody_dynamics.dynamics.core.errors import DynamicsError
 from multibody_dynamics.dynamics.motion.segments import ANSWERS, Answer
 from multibody_dynamics.simulation.compiled_controller import CompiledController
 from multibody_dynamics.tools.robot.controller_package import controller_package
@@ -49,6 +49,7 @@ from multibody_dynamics.tools.robot.generated_design import (
     rest_of_motors,
     start_position,
 )
+from rejections import assert_rejected
 
 TOLERANCE = 1e-12  # of the largest torque; below 1e-13 where it was measured
 ARMS = {
@@ -755,8 +756,7 @@ def test_the_files_describe_themselves():
 
 def test_a_wrong_name_is_refused():
     arm = elastic_panda()
-    with pytest.raises(InputError, match="try 'robot_7dof'"):
-        controller_package(designed(arm), "7dof")
+    assert_rejected((lambda: controller_package(designed(arm), "7dof"), "try 'robot_7dof'"))
 
 
 def test_only_names_in_the_code_get_the_prefix():
