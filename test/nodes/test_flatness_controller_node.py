@@ -689,8 +689,7 @@ def test_springs_that_cannot_carry_the_arm_anywhere_are_refused(ros, tmp_path):
     weak = {"elastic_joints_file": str(weak_springs(tmp_path))}
     node = ros.start(NODE, {**TWO_LINKS, **weak})
     refused = "no design succeeds anywhere in the joint range: joint 'shoulder'"
-    ros.until(lambda: node.exit_code is not None, "the end of the node", patience=JUDGED)
-    assert node.exit_code == 1
+    assert ros.exit_of(node, patience=JUDGED) == 1
     assert refused in node.output
 
 

@@ -142,8 +142,7 @@ def test_a_late_robot_description_that_is_invalid_ends_a_node_that_starts_by_its
     ros.until(lambda: "waiting for a robot_description" in node.output, "the wait")
     topic = ros.publisher(String, "robot_description", qos=LATCHED)
     topic.publish(String(data="<robot name='x'><link/></robot>"))
-    ros.until(lambda: node.exit_code is not None, "its end", patience=FIRST_START)
-    assert node.exit_code == 1
+    assert ros.exit_of(node, patience=FIRST_START) == 1
     assert "cannot configure: " in node.output
     assert "autostart failed" in node.output
     assert "Traceback" not in node.output
@@ -232,8 +231,7 @@ def test_repeated_faults_and_requests_are_logged_once_a_second(ros, tmp_path):
 def test_a_log_folder_that_cannot_be_written_is_named_with_what_to_set(ros, places):
     places = {"ROS_LOG_DIR": "", "ROS_HOME": "", **places}
     node = ros.start("feedforward_node", {}, variables=places, before=without_real_time)
-    ros.until(lambda: node.exit_code is not None, "its end", patience=FIRST_START)
-    assert node.exit_code == 1
+    assert ros.exit_of(node, patience=FIRST_START) == 1
     assert "set ROS_LOG_DIR to a folder that can be written" in node.output
     assert "Traceback" not in node.output
     assert len(node.output.splitlines()) <= 2

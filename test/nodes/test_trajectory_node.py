@@ -34,26 +34,18 @@ from multibody_dynamics.nodes.trajectory_node import (
 )
 from rejections import assert_rejected
 from ros_harness import RosHarness, ros
+from urdf_parts import joint, link, robot
 
 __all__ = ["ros"]  # the fixture
 
 NODE = "trajectory_node"
-ROBOT = "".join(
-    [
-        '<robot name="arm"><link name="stand"/>',
-        *(
-            f'<joint name="{name}" type="{kind}"><parent link="{parent}"/>'
-            f'<child link="{name}_link"/><axis xyz="0 1 0"/>'
-            f'<limit lower="{lower}" upper="1" velocity="2" effort="9"/></joint>'
-            f'<link name="{name}_link"><inertial><mass value="1"/>'
-            '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
-            for name, kind, parent, lower in (
-                ("turn", "revolute", "stand", -1.0),
-                ("slide", "prismatic", "turn_link", 0.0),
-            )
-        ),
-        "</robot>",
-    ]
+ROBOT = robot(
+    "arm",
+    link("stand"),
+    joint("turn", "revolute", "stand", "turn_link", axis="0 1 0", limit="-1 1 2 9"),
+    link("turn_link", 1.0, inertia="1 1 1"),
+    joint("slide", "prismatic", "turn_link", "slide_link", axis="0 1 0", limit="0 1 2 9"),
+    link("slide_link", 1.0, inertia="1 1 1"),
 )
 NAMES = ("turn", "slide")
 
@@ -138,8 +130,7 @@ def test_it_sends_the_points_of_a_file_in_the_order_of_the_robot(ros, tmp_path):
     request = read_trajectory(received[0], JointMatcher(NAMES))
     np.testing.assert_allclose(request.times - request.times[0], times, atol=1e-8)
     np.testing.assert_allclose(request.positions, table[:, [2, 1]], atol=1e-12)
-    ros.until(lambda: node.exit_code is not None, "the end of the motion", each=send)
-    assert node.exit_code == 0
+    assert ros.exit_of(node, each=send) == 0
 
 
 def test_a_file_with_other_joints_is_refused_by_name(tmp_path):
@@ -160,16 +151,14 @@ def test_a_motion_of_too_many_points_is_refused_before_it_is_computed(tmp_path, 
 def test_it_fails_without_subscribers(ros, tmp_path):
     send = state_sender(ros, (0.0, 0.5))
     node = ros.start(NODE, settings(tmp_path, exit_when_done=True, patience=0.5))
-    ros.until(lambda: node.exit_code is not None, "its exit", each=send)
-    assert node.exit_code == 1
+    assert ros.exit_of(node, each=send) == 1
     assert "only 0 of 1 subscribers on /test/joint_trajectory" in node.output
 
 
 def test_it_fails_without_joint_states(ros, tmp_path):
     ros.record(JointTrajectory, "joint_trajectory", writers=0)
     node = ros.start(NODE, settings(tmp_path, exit_when_done=True, patience=1.0))
-    ros.until(lambda: node.exit_code is not None, "its exit")
-    assert node.exit_code == 1
+    assert ros.exit_of(node) == 1
     assert "no complete state received on /test/joint_states" in node.output
 
 
@@ -191,8 +180,7 @@ def test_it_is_patient_again_after_every_motion(ros, tmp_path):
     ros.spin(1.0)  # in which an impatient node gives up
     assert node.exit_code is None, node.output
     listen()
-    ros.until(lambda: node.exit_code is not None, "the end of the second motion", each=send)
-    assert node.exit_code == 0
+    assert ros.exit_of(node, each=send) == 0
     assert len(received) == 2
 
 
@@ -253,8 +241,7 @@ def test_it_waits_longer_for_a_receiver_that_is_not_active_yet(ros, tmp_path, su
 
 def test_it_fails_without_a_robot(ros, tmp_path):
     node = ros.start(NODE, settings(tmp_path, exit_when_done=True, robot_file="absent.urdf"))
-    ros.until(lambda: node.exit_code is not None, "its exit")
-    assert node.exit_code == 1
+    assert ros.exit_of(node) == 1
     assert "absent.urdf" in node.output
     assert "Traceback" not in node.output
 
@@ -283,15 +270,15 @@ def test_values_are_assigned_by_joint_name(tmp_path):
         "cosine": (0.01, 0.02, 0.3, 0.2),
         "sine": (0.03, 0.0, 0.0, 0.1),
     }
-    robot = model(tmp_path)
-    one = make_motion(robot, TrajectoryParameters(**given))
-    other = make_motion(robot, TrajectoryParameters(joints=NAMES[::-1], **swapped))
+    arm = model(tmp_path)
+    one = make_motion(arm, TrajectoryParameters(**given))
+    other = make_motion(arm, TrajectoryParameters(joints=NAMES[::-1], **swapped))
     np.testing.assert_array_equal(one(3.3), other(3.3))
 
     points = {"motion": "rest_to_rest", "waypoints": (0.1, 0.4, -0.2, 0.6)}
     swapped = {"motion": "rest_to_rest", "waypoints": (0.4, 0.1, 0.6, -0.2)}
-    one = make_motion(robot, TrajectoryParameters(**points))
-    other = make_motion(robot, TrajectoryParameters(joints=NAMES[::-1], **swapped))
+    one = make_motion(arm, TrajectoryParameters(**points))
+    other = make_motion(arm, TrajectoryParameters(joints=NAMES[::-1], **swapped))
     np.testing.assert_array_equal(one(3.3), other(3.3))
 
 

@@ -18,6 +18,7 @@ from multibody_dynamics.validation.doubtful_signals import (
     doubtful_efforts,
     positions_beyond_limits,
 )
+from urdf_parts import joint, link, robot
 
 RATE = 200.0
 T = np.arange(4000) / RATE
@@ -82,13 +83,8 @@ def test_true_velocities_with_noise_delay_rounding_gaps_and_rest():
 
 
 def arm(kind="revolute"):
-    inertia = '<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/>'
-    return parse_urdf(
-        '<robot name="r"><link name="a"/><link name="b"><inertial><mass value="1"/>'
-        f'{inertia}</inertial></link><joint name="j" type="{kind}"><parent link="a"/>'
-        '<child link="b"/><axis xyz="0 0 1"/><limit lower="-2" upper="2" effort="9" velocity="1"/>'
-        "</joint></robot>"
-    )
+    hinge = joint("j", kind, "a", "b", limit="-2 2 1 9")
+    return parse_urdf(robot("r", link("a"), link("b", 1.0), hinge))
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,13 @@
 """Days of work: no alarm without a fault, and the right one with it."""
 
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from drifting_arm import Arm, robot
-from multibody_dynamics.dynamics import InputError
 from multibody_dynamics.dynamics.elastic import LinearSpring
 from multibody_dynamics.validation.drift_watch import DriftSettings, DriftWatch
 from multibody_dynamics.validation.settings import Settings
@@ -132,21 +132,22 @@ def test_memory_is_bounded_and_complete(tmp_path):
 
 def test_memory_of_something_else(trained, tmp_path):
     file, _ = trained
-    assert_rejected(
-        (lambda: watch(replace(SETTINGS, segment=1.0)).load(file), "belongs another robot,"),
-        (lambda: watch().load(tmp_path / "absent.npz"), "cannot be read: No such file"),
-    )
-    broken = tmp_path / "broken.npz"
-    for content in (file.read_bytes()[:1000], b""):
+    broken, empty, single = tmp_path / "broken.npz", BytesIO(), BytesIO()
+    np.savez(empty, facts=np.array("{}"))
+    np.save(single, np.zeros(3))
+
+    def of(content):
         broken.write_bytes(content)
-        with pytest.raises(InputError, match="not a NumPy archive"):
-            watch().load(broken)
-    with broken.open("wb") as stream:
-        np.savez(stream, facts=np.array("{}"))
-    assert_rejected((lambda: watch().load(broken), "not a memory of drift_node: is missing"))
-    with broken.open("wb") as stream:
-        np.save(stream, np.zeros(3))
-    assert_rejected((lambda: watch().load(broken), "not a NumPy archive"))
+        watch().load(broken)
+
+    assert_rejected(
+        (lambda: watch(replace(SETTINGS, segment=1.0)).load(file), "belongs to another robot,"),
+        (lambda: watch().load(tmp_path / "absent.npz"), "cannot be read: No such file"),
+        (lambda: of(file.read_bytes()[:1000]), "not a NumPy archive"),
+        (lambda: of(b""), "not a NumPy archive"),
+        (lambda: of(empty.getvalue()), "not a memory of drift_node: is missing"),
+        (lambda: of(single.getvalue()), "not a NumPy archive"),
+    )
 
 
 def softer(known):

@@ -85,7 +85,7 @@ def test_columns_are_checked():
         (lambda: evaluate.columns(*columns[:2]), "missing"),
         (lambda: evaluate.columns(*columns, columns[0]), "surplus"),
         (lambda: evaluate.columns(*columns, *columns), "at most"),
-        (lambda: evaluate.columns(*wild), "qd"),
+        (lambda: evaluate.columns(*wild), "qd["),
         (lambda: evaluate.columns(*buffer[:3], out=buffer[2:3]), "does not overlap"),
     )
     whole = np.arange(60.0).reshape(20, 3).T  # not contiguous

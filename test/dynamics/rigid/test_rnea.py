@@ -28,6 +28,7 @@ from robots import (
     to_pinocchio,
     with_multidof,
 )
+from urdf_parts import joint, link, robot
 
 SEEDS = st.integers(0, 2**32 - 1)
 ROWS = ("q", "qd", "qdd", "qddd", "qdddd")
@@ -372,18 +373,14 @@ def test_the_twist_of_a_floating_base_against_the_free_flyer_of_pinocchio():
     assert error(np.roll(force, 3), tau[:6]) < 1e-12
 
 
-FLOATING = """<robot name="r">
-<link name="world"/>
-<joint name="root" type="floating"><parent link="world"/><child link="trunk"/>
-  <origin xyz="0.1 0.2 0.3" rpy="0.1 0.2 0.3"/></joint>
-<link name="trunk"><inertial><origin xyz="0.05 0 0"/><mass value="4"/>
-  <inertia ixx="0.2" iyy="0.2" izz="0.3" ixy="0" ixz="0.01" iyz="0"/></inertial></link>
-<link name="leg"><inertial><origin xyz="0 0.1 -0.2"/><mass value="1.5"/>
-  <inertia ixx="0.02" iyy="0.03" izz="0.02" ixy="0.001" ixz="0" iyz="0"/></inertial></link>
-<joint name="hip" type="revolute"><parent link="trunk"/><child link="leg"/>
-  <origin xyz="0.2 0 0.1"/><axis xyz="0 1 0"/>
-  <limit lower="-1" upper="1" velocity="3" effort="20"/></joint>
-</robot>"""
+FLOATING = robot(
+    "r",
+    link("world"),
+    joint("root", "floating", "world", "trunk", "0.1 0.2 0.3", rpy="0.1 0.2 0.3"),
+    link("trunk", 4.0, "0.05 0 0", "0.2 0.2 0.3 0 0.01"),
+    link("leg", 1.5, "0 0.1 -0.2", "0.02 0.03 0.02 0.001"),
+    joint("hip", "revolute", "trunk", "leg", "0.2 0 0.1", "0 1 0", limit="-1 1 3 20"),
+)
 
 
 def test_a_floating_joint_at_the_root_leaves_its_link_as_the_base():

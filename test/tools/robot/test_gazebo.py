@@ -159,21 +159,24 @@ def test_a_moving_link_without_mass_is_rejected(one):
 
 
 def test_unsupported_joints_are_rejected(one, tmp_path):
-    for actuator in (
-        dyn.elastic.Rigid(dyn.elastic.Motor(0.1)),
-        dyn.elastic.SeriesElastic(
-            dyn.elastic.Motor(0.1), dyn.elastic.LinearSpring(100.0), damping=1.0
-        ),
-        dyn.elastic.SeriesElastic(dyn.elastic.Motor(0.1), dyn.elastic.CubicSpring(100.0, 10.0)),
-    ):
-        with pytest.raises(dyn.InputError, match="joint 'j'"):
-            gazebo.convert(one, dyn.Actuators(("j",), (actuator,)), controllers="")
-    with pytest.raises(dyn.InputError, match="expected 1 positions"):
-        gazebo.convert(one, springs(), controllers="", initial=[1.0, 2.0])
-    one.write_text(ONE.replace("revolute", "prismatic"))
+    motor, linear = dyn.elastic.Motor(0.1), dyn.elastic.LinearSpring(100.0)
+    rail = tmp_path / "rail.urdf"
+    rail.write_text(ONE.replace("revolute", "prismatic"))
+
+    def converted(*actuator, file=one, **options):
+        actuators = dyn.Actuators(("j",), actuator) if actuator else springs()
+        return lambda: gazebo.convert(file, actuators, controllers="", **options)
+
     assert_rejected(
-        (lambda: gazebo.convert(one, springs(), controllers=""), "'j' is prismatic"),
-        (lambda: gazebo.prepare(tmp_path, robot=str(one)), "springs are missing"),
+        (converted(dyn.elastic.Rigid(motor)), "joint 'j'"),
+        (converted(dyn.elastic.SeriesElastic(motor, linear, damping=1.0)), "joint 'j'"),
+        (
+            converted(dyn.elastic.SeriesElastic(motor, dyn.elastic.CubicSpring(100.0, 10.0))),
+            "joint 'j'",
+        ),
+        (converted(initial=[1.0, 2.0]), "expected 1 positions"),
+        (converted(file=rail), "'j' is prismatic"),
+        (lambda: gazebo.prepare(tmp_path, robot=str(rail)), "springs are missing"),
         (lambda: gazebo.prepare(tmp_path, initial="0,x"), "not a comma-separated list of numbers"),
     )
 
