@@ -17,13 +17,7 @@ from trajectory_msgs.msg import JointTrajectory
 from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.motion.trajectories import interpolate
 from multibody_dynamics.nodes import trajectory_node
-from multibody_dynamics.nodes.base.messages import (
-    SECOND,
-    JointMatcher,
-    nanoseconds,
-    read_trajectory,
-    set_stamp,
-)
+from multibody_dynamics.nodes.base import messages
 from multibody_dynamics.nodes.base.parameters import ParameterError
 from multibody_dynamics.nodes.base.qos import RELIABLE
 from multibody_dynamics.nodes.trajectory_node import (
@@ -70,7 +64,7 @@ def state_sender(ros: RosHarness, position: Sequence[float], ago: int = 0) -> An
     def send() -> None:
         message = JointState(name=["other", *NAMES], position=[9.0, *position])
         now = ros.peer.get_clock().now().nanoseconds
-        set_stamp(message.header.stamp, now - ago * SECOND)
+        messages.set_stamp(message.header.stamp, now - ago * messages.SECOND)
         publisher.publish(message)
 
     return send
@@ -86,8 +80,10 @@ def test_it_sends_the_motion_and_exits(ros, tmp_path, motion):
     ros.until(lambda: received, "a trajectory", each=send)
     now = ros.peer.get_clock().now().nanoseconds
 
-    request = read_trajectory(received[0], JointMatcher(NAMES))
-    assert begin < request.start - 0.1 * SECOND < now  # the delay counts from the time of sending
+    request = messages.read_trajectory(received[0], messages.JointMatcher(NAMES))
+    assert (
+        begin < request.start - 0.1 * messages.SECOND < now
+    )  # the delay counts from the time of sending
     wanted = make_motion(
         model(tmp_path), TrajectoryParameters(motion=motion, duration=0.3, ramp=0.1, frequency=6.0)
     )
@@ -106,7 +102,7 @@ def test_it_sends_the_motion_and_exits(ros, tmp_path, motion):
     )
 
     ros.until(lambda: node.exit_code is not None, "the end of the motion")
-    end = request.start + SECOND * request.times[-1]
+    end = request.start + messages.SECOND * request.times[-1]
     assert ros.peer.get_clock().now().nanoseconds >= end
     assert node.exit_code == 0
     assert len(received) == 1
@@ -127,7 +123,7 @@ def test_it_sends_the_points_of_a_file_in_the_order_of_the_robot(ros, tmp_path):
     chosen = {"motion": "file", "trajectory_file": str(file), "exit_when_done": True}
     node = ros.start(NODE, settings(tmp_path, **chosen))
     ros.until(lambda: received, "a trajectory", each=send)
-    request = read_trajectory(received[0], JointMatcher(NAMES))
+    request = messages.read_trajectory(received[0], messages.JointMatcher(NAMES))
     np.testing.assert_allclose(request.times - request.times[0], times, atol=1e-8)
     np.testing.assert_allclose(request.positions, table[:, [2, 1]], atol=1e-12)
     assert ros.exit_of(node, each=send) == 0
@@ -214,7 +210,7 @@ def test_it_waits_for_the_ready_topic(ros, tmp_path):
         send()
         ros.spin(0.004)
     ros.until(lambda: received, "a trajectory", each=both)
-    request = read_trajectory(received[0], JointMatcher(NAMES))
+    request = messages.read_trajectory(received[0], messages.JointMatcher(NAMES))
     assert request.times[0] == 0.2  # no approach is necessary
 
 
@@ -251,7 +247,7 @@ def test_it_repeats_the_motion_and_stops_it_when_deactivated(ros, tmp_path):
     send = state_sender(ros, (0.0, 0.5))
     node = ros.start(NODE, settings(tmp_path, repeat=0))
     ros.until(lambda: len(received) >= 2, "a second trajectory", each=send)
-    first, second = (nanoseconds(message.header.stamp) for message in received[:2])
+    first, second = (messages.nanoseconds(message.header.stamp) for message in received[:2])
     duration = Duration.from_msg(received[0].points[-1].time_from_start).nanoseconds
     assert second >= first + duration
 
@@ -307,5 +303,5 @@ def test_inconsistent_parameters_are_rejected(tmp_path):
 
 def test_stamps_are_exact_to_the_nanosecond():
     message = JointTrajectory()
-    set_stamp(message.header.stamp, 1_700_000_000_123_456_789)
-    assert nanoseconds(message.header.stamp) == 1_700_000_000_123_456_789
+    messages.set_stamp(message.header.stamp, 1_700_000_000_123_456_789)
+    assert messages.nanoseconds(message.header.stamp) == 1_700_000_000_123_456_789

@@ -141,7 +141,7 @@ def test_memory_of_something_else(trained, tmp_path):
         watch().load(broken)
 
     assert_rejected(
-        (lambda: watch(replace(SETTINGS, segment=1.0)).load(file), "belongs to another robot,"),
+        (lambda: watch(replace(SETTINGS, segment=1.0)).load(file), "another robot, springs"),
         (lambda: watch().load(tmp_path / "absent.npz"), "cannot be read: No such file"),
         (lambda: of(file.read_bytes()[:1000]), "not a NumPy archive"),
         (lambda: of(b""), "not a NumPy archive"),

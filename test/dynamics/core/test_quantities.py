@@ -63,7 +63,7 @@ def test_lists_share_one_unit_and_side():
     found = quantities(data, "here", "angle", GEAR)
     np.testing.assert_allclose(found, np.array([0.0, 10.0, 90.0]) * np.pi / 180.0 / 50.0)
     assert_rejected(
-        (lambda: quantities(data | {"values": 3}, "here", "angle", GEAR), "here: values list"),
+        (lambda: quantities(data | {"values": 3}, "here", "angle", GEAR), "here: list numbers"),
         (lambda: quantities(data | {"values": [1, "far"]}, "here", "angle", GEAR), "here: 'far'"),
     )
 

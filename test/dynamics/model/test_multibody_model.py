@@ -426,7 +426,7 @@ def test_payloads_are_checked():
         (lambda: model.with_payload(6, -1, name="cup"), "payload 'cup' negative", dyn.ModelError),
         (
             lambda: model.with_payload(6, 1, inertia_com=np.diag((1, 1, -1)), name="cup"),
-            "payload 'cup'",
+            "payload 'cup' principal",
             dyn.ModelError,
         ),
     )

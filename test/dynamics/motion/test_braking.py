@@ -8,15 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elastic_arms import (
-    antagonistic_arm,
-    damped_arm,
-    elastic_panda,
-    mixed_panda,
-    nonlinear_arm,
-    pretensioned_arm,
-    variable_arm,
-)
+import elastic_arms as arms
 from multibody_dynamics.dynamics.core.errors import TrajectoryError
 from multibody_dynamics.dynamics.elastic import motor_motion, resting_second_outputs
 from multibody_dynamics.dynamics.motion import braking
@@ -27,8 +19,8 @@ from rejections import assert_rejected
 
 NAMES = ("a", "b", "c")
 ARMS = (
-    antagonistic_arm, damped_arm, elastic_panda, mixed_panda, nonlinear_arm, pretensioned_arm,
-    variable_arm,
+    arms.antagonistic_arm, arms.damped_arm, arms.elastic_panda, arms.mixed_panda,
+    arms.nonlinear_arm, arms.pretensioned_arm, arms.variable_arm,
 )  # fmt: skip
 
 

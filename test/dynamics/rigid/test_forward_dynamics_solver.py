@@ -23,6 +23,6 @@ def test_forward_after_inverse_is_the_identity():
 def test_wrong_numbers_of_rows_are_rejected():
     model = random_tree(4, 3)
     assert_rejected(
-        (lambda: dyn.ForwardDynamicsSolver(model, 1)(*draw(model, 3)), "expected 4 rows (q, qd,"),
+        (lambda: dyn.ForwardDynamicsSolver(model, 1)(*draw(model, 3)), "4 rows tau_dot), got 3"),
         (lambda: dyn.ForwardDynamicsSolver(model, 3), "order: expected 0, 1 or 2"),
     )

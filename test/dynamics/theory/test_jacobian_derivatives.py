@@ -365,6 +365,6 @@ def test_bad_arguments_are_named():
         (lambda: theory.jacobian_partial(model, q, 0, ["elbow"]), "no joint 'elbow'"),
         (lambda: theory.jacobian_partial(model, q, 0, [1, 7]), "joint name or index below 7, got"),
         (lambda: theory.jacobian_partial(model, q, 0, [1.0]), "index below 7, got 1.0"),
-        (lambda: theory.jacobian_partial(model, q, 0, 0), "joints: expected sequence joints, got"),
-        (lambda: theory.jacobian_partial(model, q, 0, "joint1"), "sequence joints, got string"),
+        (lambda: theory.jacobian_partial(model, q, 0, 0), "joints: sequence got 0"),
+        (lambda: theory.jacobian_partial(model, q, 0, "joint1"), "the string 'joint1'"),
     )

@@ -39,7 +39,7 @@ def test_every_node_has_help(capsys, name):
 def test_unknown_and_duplicate_nodes_are_rejected():
     assert_rejected(
         (lambda: compose(["x"], []), "unknown node 'x'"),
-        (lambda: compose(["trajectory_node", "trajectory_node"], []), "duplicate node name"),
+        (lambda: compose(["trajectory_node"] * 2, []), "duplicate 'trajectory_node'"),
     )
 
 
