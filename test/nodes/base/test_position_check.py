@@ -9,7 +9,11 @@ from hypothesis import strategies as st
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.motion.turns import TURN
-from multibody_dynamics.nodes.base.position_check import SMALL_STEP, PositionCheck, position_checks
+from multibody_dynamics.nodes.base.position_check import (
+    SMALL_STEP,
+    PositionCheck,
+    position_checks,
+)
 from multibody_dynamics.resources import share_directory
 
 ALL = np.arange(3)
