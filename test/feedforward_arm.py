@@ -7,6 +7,7 @@ import json
 import math
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,47 +17,30 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+import urdf_parts
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.model.urdf import parse_urdf
 from multibody_dynamics.nodes.base.messages import set_stamp
 from ros_harness import RosHarness
+from urdf_parts import link, robot
 
 NAMES = ("turret", "shoulder", "elbow")
 
 
-def link(name: str, mass: float, com: str, inertia: str) -> str:
-    ixx, iyy, izz, ixy = inertia.split()
-    return (
-        f'<link name="{name}"><inertial><origin xyz="{com}"/><mass value="{mass}"/>'
-        f'<inertia ixx="{ixx}" iyy="{iyy}" izz="{izz}" ixy="{ixy}" ixz="0" iyz="0"/>'
-        "</inertial></link>"
-    )
-
-
-def joint(name: str, kind: str, parent: str, child: str, xyz: str, axis: str) -> str:
-    limit = '<limit lower="-2.5" upper="2.5" velocity="6" effort="400"/>'
-    return (
-        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
-        f'<origin xyz="{xyz}" rpy="0.1 0.2 -0.1"/>'
-        + (f'<axis xyz="{axis}"/>{limit}' if kind == "revolute" else "")
-        + "</joint>"
-    )
-
-
-ROBOT = "".join(
-    [
-        '<robot name="arm"><link name="floor"/>',
-        joint("bolts", "fixed", "floor", "stand", "0.5 -0.2 0.1", ""),
-        '<link name="stand"/>',
-        joint("turret", "revolute", "stand", "column", "0 0 0.3", "0 0 1"),
-        link("column", 4.0, "0.01 0.02 0.1", "0.05 0.06 0.04 0.002"),
-        joint("shoulder", "revolute", "column", "upper_arm", "0.05 0 0.2", "0 1 0"),
-        link("upper_arm", 3.0, "0.2 0.01 0.02", "0.01 0.05 0.05 0.001"),
-        joint("elbow", "revolute", "upper_arm", "forearm", "0.4 0.03 0", "0 1 0"),
-        link("forearm", 2.0, "0.15 0 0.01", "0.005 0.03 0.03 0.0005"),
-        joint("flange", "fixed", "forearm", "tool", "0.3 0 0", ""),
-        '<link name="tool"/></robot>',
-    ]
+joint = partial(urdf_parts.joint, rpy="0.1 0.2 -0.1", limit="-2.5 2.5 6 400")
+ROBOT = robot(
+    "arm",
+    link("floor"),
+    joint("bolts", "fixed", "floor", "stand", "0.5 -0.2 0.1"),
+    link("stand"),
+    joint("turret", "revolute", "stand", "column", "0 0 0.3", "0 0 1"),
+    link("column", 4.0, "0.01 0.02 0.1", "0.05 0.06 0.04 0.002"),
+    joint("shoulder", "revolute", "column", "upper_arm", "0.05 0 0.2", "0 1 0"),
+    link("upper_arm", 3.0, "0.2 0.01 0.02", "0.01 0.05 0.05 0.001"),
+    joint("elbow", "revolute", "upper_arm", "forearm", "0.4 0.03 0", "0 1 0"),
+    link("forearm", 2.0, "0.15 0 0.01", "0.005 0.03 0.03 0.0005"),
+    joint("flange", "fixed", "forearm", "tool", "0.3 0 0"),
+    link("tool"),
 )
 
 

@@ -4,7 +4,7 @@
 """A simulated arm in lockstep with the flatness controller node, in simulated time."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,23 @@ TOPICS = {  # recorded on request: every message costs the test more time than t
     "states": (JointState, f"{NODE}/estimated_state"),
     "motion": (JointTrajectory, f"{NODE}/motor_command"),
 }
+
+TWO_LINKS = {
+    "robot_file": "config/robots/planar_two_link.urdf",
+    "elastic_joints_file": "config/elastic_joints/planar_two_link.yaml",
+    "command_joints": ["shoulder", "elbow"],
+    "autostart": True,
+}
+
+
+def trajectory(names: Sequence[str], points: Mapping[float, Any]) -> JointTrajectory:
+    """Positions (n,) by their times in seconds from the start."""
+    message = JointTrajectory(joint_names=list(names))
+    for seconds, positions in points.items():
+        point = JointTrajectoryPoint(positions=[float(x) for x in positions])
+        set_stamp(point.time_from_start, round(SECOND * seconds))
+        message.points.append(point)
+    return message
 
 
 class Arm:
@@ -170,10 +187,7 @@ class Arm:
         return self.ros.until(condition, what, each or self.step, patience, every=0.02)
 
     def move(self, goal: Any, duration: float) -> None:
-        point = JointTrajectoryPoint(positions=[float(x) for x in goal])
-        set_stamp(point.time_from_start, round(SECOND * duration))
-        names = list(self.model.joint_names)
-        self.trajectory.publish(JointTrajectory(joint_names=names, points=[point]))
+        self.trajectory.publish(trajectory(self.model.joint_names, {duration: goal}))
 
     def error(self, count: int) -> float:
         """Largest tracking error of the last `count` answers."""

@@ -9,17 +9,19 @@ import pytest
 
 from multibody_dynamics.dynamics.core import InputError
 
+Row = tuple[Callable[[], object], str] | tuple[Callable[[], object], str, type[Exception]]
 
-def assert_rejected(
-    *rows: tuple[Callable[[], object], str], error: type[Exception] = InputError
-) -> None:
-    """Each row is a call and words, separated by blanks: the call raises `error`, and the message
-    names the words. All rows that fail are reported together."""
+
+def assert_rejected(*rows: Row, error: type[Exception] = InputError) -> None:
+    """Each row is a call, words separated by blanks, and its own class of error if it has one: the
+    call raises that or `error`, and the message names the words. All rows that fail are reported
+    together."""
     failures = []
-    for number, (call, words) in enumerate(rows, 1):
+    for number, (call, words, *own) in enumerate(rows, 1):
+        kind = own[0] if own else error
         try:
             result = call()
-        except error as found:
+        except kind as found:
             missing = [word for word in words.split() if word not in str(found)]
             if missing:
                 failures.append(f"row {number}: {missing} is not in the message: {found}")

@@ -136,6 +136,14 @@ def two_link_planar(l1: float = 1.0, l2: float = 0.7) -> MultibodyModel:
     )
 
 
+def singular_arm() -> MultibodyModel:
+    """A point mass that the second joint, which slides, carries onto the axis of the first one at
+    q = (any, -1)."""
+    point = inertia.spatial_inertia(1.0, (1.0, 0, 0), np.zeros((3, 3)))
+    screws = [[0, 0, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0]]
+    return model_from_screws([-1, 0], screws, [np.eye(4)] * 2, [0 * point, point])
+
+
 def with_multidof(seed: int = 3) -> MultibodyModel:
     """A branched robot with joints of several degrees of freedom: 6 bodies with mass, 16 joints."""
     rng = np.random.default_rng(seed)

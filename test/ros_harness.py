@@ -228,17 +228,22 @@ class RosHarness:
                 return status.level[0], status.message, values
         return 3, "", {}
 
+    def exit_of(self, node: NodeProcess, **how: Any) -> int:
+        """Wait until a node has ended by itself, as `until` does; returns its exit code."""
+        self.until(lambda: node.exit_code is not None, f"the exit of {node.name}", **how)
+        return int(node.process.returncode)
+
     def leave(self, node: NodeProcess, number: signal.Signals = signal.SIGTERM) -> int:
         """Terminate a node by a signal; returns its exit code."""
         node.send(number)
-        self.until(lambda: node.exit_code is not None, f"the exit of {node.name}")
+        code = self.exit_of(node)
         others = [each.name for each in self._processes if each.exit_code is None]
         if number != signal.SIGKILL and node.name not in others:
             self.until(
                 lambda: node.name not in self.peer.get_node_names(),
                 f"{node.name} to say that it has left; requests to another of its name were lost",
             )
-        return int(node.process.returncode)
+        return code
 
     def close(self) -> None:
         is_measured = "COVERAGE_PROCESS_CONFIG" in os.environ  # coverage is saved by a regular exit

@@ -16,6 +16,7 @@ def reject():
 def test_every_row_that_fails_is_reported():
     assert_rejected((reject, "'a' positive"), (reject, ""))
     assert_rejected((lambda: 1 / 0, "division"), error=ZeroDivisionError)
+    assert_rejected((reject, "'a'"), (lambda: 1 / 0, "division", ZeroDivisionError))
     with pytest.raises(
         pytest.fail.Exception, match=r"row 1 \(K\) is accepted: 3\nrow 3: \['mass'\]"
     ):

@@ -130,6 +130,5 @@ def test_memory_of_another_robot_is_refused(ros: RosHarness, tmp_path: Path):
     node = ros.start("drift_node", WATCH | {"state_file": str(memory)})
     ros.until(lambda: "state_file: " in node.output, "the reason", patience=90.0)
     assert f"{memory}: not a NumPy archive" in node.output
-    ros.until(lambda: node.exit_code is not None, "the end of the node")
-    assert node.exit_code == 1
+    assert ros.exit_of(node) == 1
     assert memory.read_bytes() == b"not a memory"

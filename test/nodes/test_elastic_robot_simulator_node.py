@@ -7,6 +7,7 @@ import json
 import math
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from signal import SIGCONT, SIGINT, SIGSTOP, SIGTERM
 from typing import Any
@@ -19,6 +20,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+import urdf_parts
 from elastic_arms import shipped
 from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
 from multibody_dynamics.dynamics.model.urdf import parse_urdf
@@ -42,35 +44,17 @@ __all__ = ["ros"]  # the fixture
 
 NODE = "elastic_robot_simulator_node"
 NAMES = ("turret", "shoulder", "rail")
-
-
-def link(name: str, mass: float, com: str) -> str:
-    return (
-        f'<link name="{name}"><inertial><origin xyz="{com}"/><mass value="{mass}"/>'
-        '<inertia ixx="0.04" iyy="0.06" izz="0.05" ixy="0.002" ixz="0" iyz="0.001"/>'
-        "</inertial></link>"
-    )
-
-
-def joint(name: str, kind: str, parent: str, child: str, xyz: str, axis: str) -> str:
-    return (
-        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
-        f'<origin xyz="{xyz}" rpy="0.1 0.2 -0.1"/><axis xyz="{axis}"/>'
-        '<limit lower="0.1" upper="2.5" velocity="6" effort="400"/></joint>'
-    )
-
-
-ROBOT = "".join(
-    [
-        '<robot name="arm"><link name="stand"/>',
-        joint("turret", "revolute", "stand", "column", "0 0 0.3", "0 0 1"),
-        link("column", 4.0, "0.01 0.02 0.1"),
-        joint("shoulder", "revolute", "column", "upper_arm", "0.05 0 0.2", "0 1 0"),
-        link("upper_arm", 3.0, "0.2 0.01 0.02"),
-        joint("rail", "prismatic", "upper_arm", "slide", "0.4 0.03 0", "1 0 0"),
-        link("slide", 2.0, "0.15 0 0.01"),
-        "</robot>",
-    ]
+link = partial(urdf_parts.link, inertia="0.04 0.06 0.05 0.002 0 0.001")
+joint = partial(urdf_parts.joint, rpy="0.1 0.2 -0.1", limit="0.1 2.5 6 400")
+ROBOT = urdf_parts.robot(
+    "arm",
+    link("stand"),
+    joint("turret", "revolute", "stand", "column", "0 0 0.3", "0 0 1"),
+    link("column", 4.0, "0.01 0.02 0.1"),
+    joint("shoulder", "revolute", "column", "upper_arm", "0.05 0 0.2", "0 1 0"),
+    link("upper_arm", 3.0, "0.2 0.01 0.02"),
+    joint("rail", "prismatic", "upper_arm", "slide", "0.4 0.03 0", "1 0 0"),
+    link("slide", 2.0, "0.15 0 0.01"),
 )
 
 

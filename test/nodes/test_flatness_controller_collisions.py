@@ -8,7 +8,7 @@ from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
 
-from flatness_arm import NODE, STEP, Arm
+from flatness_arm import NODE, STEP, TWO_LINKS, Arm
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.control import KINDS, TERMS, CollisionThresholds
 from multibody_dynamics.nodes.base.messages import set_stamp
@@ -193,12 +193,6 @@ def measured(arm: Arm, pose: np.ndarray, load: np.ndarray) -> WrenchStamped:
 
 def test_a_file_that_does_not_fit_is_refused(ros, tmp_path):
     path = thresholds(tmp_path, filter_order=4)
-    files = {
-        "robot_file": "config/robots/planar_two_link.urdf",
-        "elastic_joints_file": "config/elastic_joints/planar_two_link.yaml",
-        "command_joints": ["shoulder", "elbow"],
-        "autostart": True,
-    }
-    node = ros.start(NODE, {**files, "collision_thresholds": str(path)})
+    node = ros.start(NODE, {**TWO_LINKS, "collision_thresholds": str(path)})
     refusal = "learned with filter_order 4, but the node has 3"
     ros.until(lambda: refusal in node.output, "the refusal", patience=60.0)

@@ -6,12 +6,11 @@
 from pathlib import Path
 
 import numpy as np
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
-from flatness_arm import Arm
+from flatness_arm import NODE, TWO_LINKS, Arm, trajectory
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
-from multibody_dynamics.nodes.base.messages import SECOND, set_stamp
 from multibody_dynamics.resources import share_directory
 from ros_harness import RosHarness, ros
 
@@ -45,13 +44,9 @@ def mistaken_arm(ros: RosHarness, folder: Path, **parameters: object) -> Arm:
 
 def drive(arm: Arm, middle: float = -0.1) -> float:
     """Follow the trajectory once, and hold; the rms error on the way."""
-    points = []
-    for t, q in ((0.5, (0.0, middle)), (1.0, (-0.4, -0.4))):
-        points.append(JointTrajectoryPoint(positions=list(q)))
-        set_stamp(points[-1].time_from_start, round(SECOND * t))
+    points = {0.5: (0.0, middle), 1.0: (-0.4, -0.4)}
     begin = len(arm.answers)
-    names = list(arm.model.joint_names)
-    arm.trajectory.publish(JointTrajectory(joint_names=names, points=points))
+    arm.trajectory.publish(trajectory(arm.model.joint_names, points))
     arm.run(1.4)
     count = len(arm.answers) - begin
     arm.ros.until(lambda: len(arm.errors) >= begin + count, "the errors")
@@ -89,16 +84,10 @@ def test_repetition_brings_the_error_down_and_the_file_outlives_the_node(ros, tm
     # A run that is interrupted is not learned from; nothing jumps.
     arm.run(0.1)
     begin = len(arm.answers)
-    points = [
-        JointTrajectoryPoint(positions=[0.0, -0.1]),
-        JointTrajectoryPoint(positions=[-0.4] * 2),
-    ]
-    for point, t in zip(points, (0.5, 1.0), strict=True):
-        set_stamp(point.time_from_start, round(SECOND * t))
-    names = list(arm.model.joint_names)
-    arm.trajectory.publish(JointTrajectory(joint_names=names, points=points))
+    points = {0.5: (0.0, -0.1), 1.0: (-0.4, -0.4)}
+    arm.trajectory.publish(trajectory(arm.model.joint_names, points))
     arm.run(0.3)
-    arm.trajectory.publish(JointTrajectory(joint_names=names))
+    arm.trajectory.publish(JointTrajectory(joint_names=list(arm.model.joint_names)))
     arm.run(0.9)
     ros.until(lambda: "was not completed" in arm.node.output, "the reason", each=arm.step)
     torques = np.array([message.effort for message in arm.answers[begin:]])
@@ -121,15 +110,7 @@ def test_files_that_do_not_fit_keep_the_node_from_starting(ros, tmp_path):
         (tmp_path / "bad.npz", "cannot read a learned correction"),
         (tmp_path / "missing" / "x.npz", f"folder {tmp_path / 'missing'} does not exist"),
     ):
-        node = ros.start(
-            "flatness_controller_node",
-            {
-                "robot_file": "config/robots/planar_two_link.urdf",
-                "elastic_joints_file": "config/elastic_joints/planar_two_link.yaml",
-                "command_joints": ["shoulder", "elbow"],
-                "learning_file": str(file),
-            },
-        )
+        node = ros.start(NODE, TWO_LINKS | {"autostart": False, "learning_file": str(file)})
         assert not ros.transition(node, "configure")
         assert f"learning_file: {reason}" in node.output
         assert ros.leave(node) == 0

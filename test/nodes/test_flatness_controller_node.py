@@ -17,9 +17,9 @@ import pytest
 from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
-from flatness_arm import NODE, STEP, TOPICS, Arm
+from flatness_arm import NODE, STEP, TOPICS, TWO_LINKS, Arm, trajectory
 from law_table import LAW_TABLE
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.control.arm.modes import DAMPED_FOR
@@ -390,9 +390,7 @@ def test_declared_sensors_a_free_stiffness_and_gravity_compensated_by_the_robot(
     arm.start()
     assert np.abs(arm.answers[0].effort).max() < 0.5  # the robot compensates gravity itself
     run(0.2)
-    point = JointTrajectoryPoint(positions=[300.0])
-    set_stamp(point.time_from_start, SECOND // 2)
-    reference.publish(JointTrajectory(joint_names=["elbow"], points=[point]))
+    reference.publish(trajectory(["elbow"], {0.5: [300.0]}))
     arm.move([0.0, 0.0], 0.6)
     run(0.8)
     assert stiffness[-1].name == ["elbow"]
@@ -416,9 +414,7 @@ def test_stiffness_follows_its_own_reference_within_its_range(ros):
     arm.run(0.4)
     stiffness = []
     for k in (80.0, 1.0, 1e4):
-        point = JointTrajectoryPoint(positions=[k])
-        set_stamp(point.time_from_start, SECOND // 2)
-        reference.publish(JointTrajectory(joint_names=["elbow"], points=[point]))
+        reference.publish(trajectory(["elbow"], {0.5: [k]}))
         arm.run(0.7)
         r = arm.plant
         springs = arm.actuators.springs(r.q, r.qd, r.theta, r.thetad)
@@ -447,9 +443,7 @@ def test_a_differential_wrist_is_commanded_by_its_joints(ros):
     arm.start()
     arm.run(0.3)
     goal = np.array([-0.2, 0.5, -0.1])  # elbow, roll, pitch
-    point = JointTrajectoryPoint(positions=goal.tolist())
-    set_stamp(point.time_from_start, SECOND)
-    arm.trajectory.publish(JointTrajectory(joint_names=list(joints), points=[point]))
+    arm.trajectory.publish(trajectory(joints, {1.0: goal}))
     arm.run(1.5)
     np.testing.assert_allclose(T @ arm.plant.q, goal, atol=1e-3)
     assert arm.error(len(arm.errors) // 2) < 5e-3
@@ -459,19 +453,13 @@ def test_a_differential_wrist_is_commanded_by_its_joints(ros):
 @pytest.mark.parametrize(("plant", "bound"), [("internal", 1e-3), ("mujoco", 2e-3)])
 def test_a_simulated_arm_is_controlled_in_lockstep(ros, plant, bound):
     """The simulator node waits for each torque, which acts from the next state on."""
-    files = {
-        "robot_file": "config/robots/planar_two_link.urdf",
-        "elastic_joints_file": "config/elastic_joints/planar_two_link.yaml",
-        "command_joints": ["shoulder", "elbow"],
-        "autostart": True,
-    }
-    judged = {"judged_poses": 5}
-    controller = ros.start(NODE, {**files, **judged, "use_sim_time": True, "command_delay": 0.002})
+    judged = {"judged_poses": 5, "use_sim_time": True, "command_delay": 0.002}
+    controller = ros.start(NODE, {**TWO_LINKS, **judged})
     ros.until(lambda: "active;" in controller.output, "the controller", patience=60.0)
     simulator = ros.start(
         "elastic_robot_simulator_node",
         {
-            **files,
+            **TWO_LINKS,
             "plant": plant,
             "command_interface": "stamped_motor_torque",
             "initial_positions": [-0.4, -0.4],
@@ -486,12 +474,10 @@ def test_a_simulated_arm_is_controlled_in_lockstep(ros, plant, bound):
     ros.until(lambda: "active" in simulator.output, "the simulator", patience=60.0)
     errors = ros.record(JointState, f"{NODE}/tracking_error")
     links = ros.record(JointState, "joint_states")
-    trajectory = ros.publisher(JointTrajectory, "joint_trajectory")
+    publisher = ros.publisher(JointTrajectory, "joint_trajectory")
     ros.until(lambda: len(errors) > 300, "control")
     begin = len(errors)
-    point = JointTrajectoryPoint(positions=[0.3, 0.2])
-    set_stamp(point.time_from_start, 3 * SECOND // 4)
-    trajectory.publish(JointTrajectory(joint_names=["shoulder", "elbow"], points=[point]))
+    publisher.publish(trajectory(["shoulder", "elbow"], {0.75: [0.3, 0.2]}))
     ros.until(lambda: len(errors) > begin + 600, "the motion")
     worst = np.abs(numbers(errors[begin:], "position")).max()
     assert worst < bound, (worst, controller.output, simulator.output)
@@ -558,13 +544,7 @@ def test_an_unstable_loop_is_refused(ros):
         "predict_state": False,
         "unstable_poses": "report",
     }
-    files = {
-        "robot_file": "config/robots/planar_two_link.urdf",
-        "elastic_joints_file": "config/elastic_joints/planar_two_link.yaml",
-        "command_joints": ["shoulder", "elbow"],
-        "autostart": True,
-        "judged_poses": 3,
-    }
+    files = {**TWO_LINKS, "judged_poses": 3}
     node = ros.start(NODE, {**files, **late, "design_position": [0.0, 0.0]})
     refused = "law 'state_feedback' is refused: unstable at"
     ros.until(lambda: refused in node.output, "the refusal", patience=60.0)
@@ -706,18 +686,10 @@ def test_an_arm_that_is_interrupted_repeatedly_stays_stopped(ros):
 
 def test_springs_that_cannot_carry_the_arm_anywhere_are_refused(ros, tmp_path):
     """The node names the joint, and ends, since it cannot start by itself."""
-    node = ros.start(
-        NODE,
-        {
-            "robot_file": "config/robots/planar_two_link.urdf",
-            "elastic_joints_file": str(weak_springs(tmp_path)),
-            "command_joints": ["shoulder", "elbow"],
-            "autostart": True,
-        },
-    )
+    weak = {"elastic_joints_file": str(weak_springs(tmp_path))}
+    node = ros.start(NODE, {**TWO_LINKS, **weak})
     refused = "no design succeeds anywhere in the joint range: joint 'shoulder'"
-    ros.until(lambda: node.exit_code is not None, "the end of the node", patience=JUDGED)
-    assert node.exit_code == 1
+    assert ros.exit_of(node, patience=JUDGED) == 1
     assert refused in node.output
 
 
@@ -746,8 +718,7 @@ def test_the_stiffness_of_an_impedance_changes_by_topic(ros):
     arm.run(0.3)
 
     def send(values, **header):
-        point = JointTrajectoryPoint(positions=list(values.values()))
-        message = JointTrajectory(joint_names=list(values), points=[point])
+        message = trajectory(values, {0.0: values.values()})
         if header:
             set_stamp(message.header.stamp, header["stamp"])
         reference.publish(message)
@@ -769,8 +740,7 @@ def test_the_stiffness_of_an_impedance_changes_by_topic(ros):
     assert steps.max() < 0.5  # N m from one sample to the next
     send({shoulder: 1e5})
     arm.until_shown(
-        lambda: counted(ros, ": inputs", "impedance_reference: impedance refused"),
-        "the refusal",
+        lambda: counted(ros, ": inputs", "impedance_reference: impedance refused"), "the refusal"
     )
     assert f"most at joint '{shoulder}'" in arm.node.output
     send({shoulder: 20.0}, stamp=arm.now - 10 * SECOND)

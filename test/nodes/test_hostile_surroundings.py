@@ -19,7 +19,7 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from flatness_arm import NODE, STEP
+from flatness_arm import NODE, STEP, trajectory
 from judged_arm import JudgedArm
 from multibody_dynamics.nodes.base.messages import SECOND, set_stamp
 from multibody_dynamics.resources import share_directory
@@ -142,8 +142,7 @@ def test_a_late_robot_description_that_is_invalid_ends_a_node_that_starts_by_its
     ros.until(lambda: "waiting for a robot_description" in node.output, "the wait")
     topic = ros.publisher(String, "robot_description", qos=LATCHED)
     topic.publish(String(data="<robot name='x'><link/></robot>"))
-    ros.until(lambda: node.exit_code is not None, "its end", patience=FIRST_START)
-    assert node.exit_code == 1
+    assert ros.exit_of(node, patience=FIRST_START) == 1
     assert "cannot configure: " in node.output
     assert "autostart failed" in node.output
     assert "Traceback" not in node.output
@@ -154,12 +153,8 @@ def test_a_trajectory_of_100000_points_does_not_hold_up_the_cycle(ros, tmp_path)
     here = arm.plant.q.copy()
     t = 0.01 * np.arange(1, POINTS + 1)
     rows = here + 0.1 * np.sin(0.05 * t)[:, None]
-    message = JointTrajectory(joint_names=list(arm.model.joint_names))
-    for each, row in zip(t, rows.tolist(), strict=True):
-        point = JointTrajectoryPoint(positions=row)
-        set_stamp(point.time_from_start, round(SECOND * each))
-        message.points.append(point)
-    arm.trajectory.publish(message)
+    points = dict(zip(t, rows.tolist(), strict=True))
+    arm.trajectory.publish(trajectory(arm.model.joint_names, points))
 
     def answered() -> None:
         assert arm.step()
@@ -236,8 +231,7 @@ def test_repeated_faults_and_requests_are_logged_once_a_second(ros, tmp_path):
 def test_a_log_folder_that_cannot_be_written_is_named_with_what_to_set(ros, places):
     places = {"ROS_LOG_DIR": "", "ROS_HOME": "", **places}
     node = ros.start("feedforward_node", {}, variables=places, before=without_real_time)
-    ros.until(lambda: node.exit_code is not None, "its end", patience=FIRST_START)
-    assert node.exit_code == 1
+    assert ros.exit_of(node, patience=FIRST_START) == 1
     assert "set ROS_LOG_DIR to a folder that can be written" in node.output
     assert "Traceback" not in node.output
     assert len(node.output.splitlines()) <= 2

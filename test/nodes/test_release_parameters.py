@@ -16,12 +16,7 @@ from rcl_interfaces.srv import DescribeParameters
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from multibody_dynamics.nodes.base.parameters import (
-    NodeParameters,
-    ParameterServer,
-    UnknownParameter,
-    markdown_table,
-)
+from multibody_dynamics.nodes.base import parameters
 from multibody_dynamics.tools.reference import NODES
 from ros_harness import ros
 
@@ -38,8 +33,8 @@ OF_ALL_NODES = {  # files with a section for every node, and the node that reads
 CHOICES_ADDED = {"law"}  # new choices may come before old ones
 
 
-def table_of(node: str) -> type[NodeParameters]:
-    found: type[NodeParameters] = getattr(
+def table_of(node: str) -> type[parameters.NodeParameters]:
+    found: type[parameters.NodeParameters] = getattr(
         import_module(f"multibody_dynamics.nodes.{node}"), NODES[node]
     )
     return found
@@ -62,7 +57,7 @@ def sections() -> Iterator[tuple[Path, str, dict[str, Any]]]:
             yield file, node, general | own
 
 
-Start = Callable[..., tuple[Node, ParameterServer[Any]]]
+Start = Callable[..., tuple[Node, parameters.ParameterServer[Any]]]
 
 
 @pytest.fixture
@@ -71,10 +66,10 @@ def start(ros_domain_id: int) -> Iterator[Start]:
     context = rclpy.Context()
     nodes = []
 
-    def create(node: str, *words: str) -> tuple[Node, ParameterServer[Any]]:
+    def create(node: str, *words: str) -> tuple[Node, parameters.ParameterServer[Any]]:
         rclpy.init(args=["--ros-args", *words], context=context, domain_id=ros_domain_id)
         nodes.append(Node(node, context=context))
-        return nodes[0], ParameterServer(nodes[0], table_of(node))
+        return nodes[0], parameters.ParameterServer(nodes[0], table_of(node))
 
     yield create
     for node in nodes:
@@ -86,7 +81,7 @@ def start(ros_domain_id: int) -> Iterator[Start]:
 def test_parameters_keep_name_type_default_range_and_liveness(node):
     text = (FOLDER / "parameters.md").read_text(encoding="utf-8")
     released = rows(re.split(rf"^## {node}$", text, flags=re.MULTILINE)[1].partition("\n## ")[0])
-    now = rows(markdown_table(table_of(node)))
+    now = rows(parameters.markdown_table(table_of(node)))
     for name, row in released.items():
         if name in CHOICES_ADDED:
             assert {*row.pop(3).split(", ")} <= {*now[name].pop(3).split(", ")}
@@ -129,7 +124,7 @@ def test_a_node_lists_the_parameters_of_the_chosen_law_and_about_25_others(start
     assert {"recovery_limit", "esp_damping", "torque_design"} <= {*made._parameters}
     (refused,) = made.set_parameters([Parameter("impedance_damping", value=3.0)])
     assert "out of range" in refused.reason
-    with pytest.raises(UnknownParameter, match="did you mean 'stiffness_time'"):
+    with pytest.raises(parameters.UnknownParameter, match="did you mean 'stiffness_time'"):
         made.set_parameters([Parameter("stifness_time", value=3.0)])
 
 

@@ -5,6 +5,7 @@
 
 import math
 import time
+from functools import partial
 from signal import SIGTERM
 from typing import Any
 
@@ -21,6 +22,7 @@ from trajectory_msgs.msg import (
     MultiDOFJointTrajectoryPoint,
 )
 
+import urdf_parts
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.model.urdf import parse_urdf
 from multibody_dynamics.nodes.base.messages import SECOND, nanoseconds, set_stamp
@@ -32,35 +34,21 @@ __all__ = ["ros"]  # the fixture
 NODE = "task_space_node"
 STEP = SECOND // 250  # of the simulated clock
 NAMES = ("turret", "shoulder", "elbow")
-
-
-def joint(name: str, parent: str, child: str, xyz: str, axis: str, com: str) -> str:
-    return (
-        f'<joint name="{name}" type="revolute"><parent link="{parent}"/><child link="{child}"/>'
-        f'<origin xyz="{xyz}" rpy="0.1 0.2 -0.1"/><axis xyz="{axis}"/>'
-        '<limit lower="-2.5" upper="2.5" velocity="6" effort="400"/></joint>'
-        f'<link name="{child}"><inertial><origin xyz="{com}"/><mass value="3"/>'
-        '<inertia ixx="0.02" iyy="0.05" izz="0.04" ixy="0.001" ixz="0" iyz="0"/></inertial></link>'
-    )
-
-
-def fixed(name: str, parent: str, child: str, xyz: str) -> str:
-    return (
-        f'<joint name="{name}" type="fixed"><parent link="{parent}"/><child link="{child}"/>'
-        f'<origin xyz="{xyz}" rpy="0.1 0.2 -0.1"/></joint><link name="{child}"/>'
-    )
-
-
-ROBOT = "".join(
-    [
-        '<robot name="arm"><link name="floor"/>',
-        fixed("bolts", "floor", "stand", "0.5 -0.2 0.1"),
-        joint("turret", "stand", "column", "0 0 0.3", "0 0 1", "0.01 0.02 0.1"),
-        joint("shoulder", "column", "upper_arm", "0.05 0 0.2", "0 1 0", "0.2 0.01 0.02"),
-        joint("elbow", "upper_arm", "forearm", "0.4 0.03 0", "0 1 0", "0.15 0 0.01"),
-        fixed("flange", "forearm", "tool", "0.3 0 0"),
-        "</robot>",
-    ]
+link = partial(urdf_parts.link, mass=3.0, inertia="0.02 0.05 0.04 0.001")
+joint = partial(urdf_parts.joint, rpy="0.1 0.2 -0.1", limit="-2.5 2.5 6 400")
+ROBOT = urdf_parts.robot(
+    "arm",
+    urdf_parts.link("floor"),
+    joint("bolts", "fixed", "floor", "stand", "0.5 -0.2 0.1"),
+    urdf_parts.link("stand"),
+    joint("turret", "revolute", "stand", "column", "0 0 0.3", "0 0 1"),
+    link("column", com="0.01 0.02 0.1"),
+    joint("shoulder", "revolute", "column", "upper_arm", "0.05 0 0.2", "0 1 0"),
+    link("upper_arm", com="0.2 0.01 0.02"),
+    joint("elbow", "revolute", "upper_arm", "forearm", "0.4 0.03 0", "0 1 0"),
+    link("forearm", com="0.15 0 0.01"),
+    joint("flange", "fixed", "forearm", "tool", "0.3 0 0"),
+    urdf_parts.link("tool"),
 )
 MODEL = parse_urdf(ROBOT)
 Q0 = np.array([0.2, -0.4, 0.7])

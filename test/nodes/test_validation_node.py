@@ -85,8 +85,7 @@ def test_a_replay_in_a_loop(ros: RosHarness, tmp_path: Path):
     send([*sent[:400], bad, *sent[400:]])
     last = nanoseconds(sent[-1].header.stamp)
     ros.until(
-        lambda: published["residual"] and behind(last) <= late + 1e-9,
-        "residuals of all states",
+        lambda: published["residual"] and behind(last) <= late + 1e-9, "residuals of all states"
     )
     ros.until(lambda: "not finite" in ros.diagnosis("inputs")[2], "the diagnosis")
     assert ros.diagnosis("inputs")[2]["not finite"] == "1"

@@ -5,6 +5,7 @@
 
 import re
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import mujoco
 import numpy as np
 import pytest
 
+import urdf_parts
 from kinds import EXAMPLES
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.elastic import (
@@ -29,66 +31,47 @@ from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
 from multibody_dynamics.dynamics.plant.motor_drive import MotorDrive
 from multibody_dynamics.dynamics.plant.plants import EndStops, Plant
 from multibody_dynamics.simulation.mujoco_robot import MujocoRobot, import_mujoco
+from rejections import assert_rejected
+from urdf_parts import joint, link
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 PANDA = (CONFIG / "robots" / "panda.urdf").read_text()
 HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 
 
-def _link(name: str, mass: float = 0.0, com: str = "0 0 0") -> str:
-    inertial = (
-        f'<inertial><origin xyz="{com}" rpy="0.3 -0.2 0.5"/><mass value="{mass}"/>'
-        '<inertia ixx="0.04" iyy="0.06" izz="0.05" ixy="0.002" ixz="-0.003" iyz="0.001"/>'
-        "</inertial>"
-        '<collision><geometry><mesh filename="package://nowhere/link.stl"/></geometry></collision>'
-    )
-    return f'<link name="{name}">{inertial if mass else ""}</link>'
-
-
-def _joint(name: str, kind: str, parent: str, child: str, axis: str, xyz: str) -> str:
-    return (
-        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
-        f'<origin xyz="{xyz}" rpy="0.4 0.2 -0.7"/><axis xyz="{axis}"/>'
-        '<limit lower="-1" upper="1" velocity="6" effort="400"/>'
-        "</joint>"
-    )
-
+MESH = '<collision><geometry><mesh filename="package://nowhere/link.stl"/></geometry></collision>'
+_body = partial(link, inertia="0.04 0.06 0.05 0.002 -0.003 0.001", rpy="0.3 -0.2 0.5", more=MESH)
+_joint = partial(joint, rpy="0.4 0.2 -0.7", limit="-1 1 6 400")
 
 # Two branches, a prismatic joint, a massless moving link, fixed links with and without mass.
-TREE = "".join(
-    [
-        '<robot name="tree">',
-        _link("base"),
-        _link("stand", 5.0),
-        _joint("bolts", "fixed", "base", "stand", "1 0 0", "0 0 0.1"),
-        _joint("waist", "continuous", "stand", "trunk", "0.1 0.2 1", "0.02 0 0.3"),
-        _link("trunk", 4.0, "0.01 0.02 0.1"),
-        _joint("left_yaw", "revolute", "trunk", "left_cross", "0 0 1", "0.1 0.2 0.3"),
-        _link("left_cross"),
-        _joint("left_pitch", "revolute", "left_cross", "left_arm", "0 1 0", "0 0 0"),
-        _link("left_arm", 2.0, "0.2 0 0.01"),
-        _joint("grip", "fixed", "left_arm", "tool", "1 0 0", "0.3 0.1 0"),
-        _link("tool", 0.7, "0 0.05 0"),
-        _joint("right_rail", "prismatic", "trunk", "right_slide", "1 0.3 0", "0.1 -0.2 0.3"),
-        _link("right_slide", 3.0, "0.1 0.1 0"),
-        "</robot>",
-    ]
+TREE = urdf_parts.robot(
+    "tree",
+    link("base"),
+    _body("stand", 5.0),
+    _joint("bolts", "fixed", "base", "stand", "0 0 0.1", "1 0 0"),
+    _joint("waist", "continuous", "stand", "trunk", "0.02 0 0.3", "0.1 0.2 1"),
+    _body("trunk", 4.0, "0.01 0.02 0.1"),
+    _joint("left_yaw", "revolute", "trunk", "left_cross", "0.1 0.2 0.3", "0 0 1"),
+    link("left_cross"),
+    _joint("left_pitch", "revolute", "left_cross", "left_arm", "0 0 0", "0 1 0"),
+    _body("left_arm", 2.0, "0.2 0 0.01"),
+    _joint("grip", "fixed", "left_arm", "tool", "0.3 0.1 0", "1 0 0"),
+    _body("tool", 0.7, "0 0.05 0"),
+    _joint("right_rail", "prismatic", "trunk", "right_slide", "0.1 -0.2 0.3", "1 0.3 0"),
+    _body("right_slide", 3.0, "0.1 0.1 0"),
 )
 
 # An arm with all kinds of joints.
-KINDS = "".join(
-    [
-        '<robot name="kinds">',
-        _link("base"),
-        *(
-            _joint(f"j{i}", "revolute", parent, f"l{i}", axis, "0.25 0 0.05")
-            + _link(f"l{i}", 2.0 - 0.2 * i, "0.12 0.01 0")
-            for i, (parent, axis) in enumerate(
-                [("base", "0 0 1"), *((f"l{i}", "0 1 0.2") for i in range(5))]
-            )
-        ),
-        "</robot>",
-    ]
+KINDS = urdf_parts.robot(
+    "kinds",
+    link("base"),
+    *(
+        _joint(f"j{i}", "revolute", parent, f"l{i}", "0.25 0 0.05", axis)
+        + _body(f"l{i}", 2.0 - 0.2 * i, "0.12 0.01 0")
+        for i, (parent, axis) in enumerate(
+            [("base", "0 0 1"), *((f"l{i}", "0 1 0.2") for i in range(5))]
+        )
+    ),
 )
 MOTOR = Motor(0.4, viscous=0.5, coulomb=0.3, coulomb_velocity=0.2, torque_limit=60.0)
 HARDENING = PolynomialSpring((120.0, 150.0, 80.0), travel=(-0.1, 1.2))
@@ -267,31 +250,27 @@ def test_invalid_arguments_raise_and_change_nothing(monkeypatch, tmp_path):
     model, actuators = panda()
     robot = MujocoRobot(model, actuators, PANDA)
     robot.reset(HOME)
-    for torque in (np.full(7, np.nan), np.zeros(6)):
-        with pytest.raises(dyn.InputError, match="motor_torque"):
-            robot.step(torque, 1e-3)
-    with pytest.raises(dyn.InputError, match="dt"):
-        robot.step(np.zeros(7), 0.0)
-    with pytest.raises(dyn.InputError, match="drive"):
-        robot.follow(HOME, HOME, HOME, 1e-3)
-    with pytest.raises(dyn.InputError, match="joints"):
-        robot.set_model(dyn.parse_urdf(TREE))
+    assert_rejected(
+        (lambda: robot.step(np.full(7, np.nan), 1e-3), "motor_torque"),
+        (lambda: robot.step(np.zeros(6), 1e-3), "motor_torque"),
+        (lambda: robot.step(np.zeros(7), 0.0), "dt"),
+        (lambda: robot.follow(HOME, HOME, HOME, 1e-3), "drive"),
+        (lambda: robot.set_model(dyn.parse_urdf(TREE)), "joints"),
+    )
     robot.applied_wrenches[6, 4] = 1e200
-    with pytest.raises(dyn.DynamicsError, match="diverges"):
-        robot.step(np.zeros(7), 1e-3)
+    assert_rejected((lambda: robot.step(np.zeros(7), 1e-3), "diverges"), error=dyn.DynamicsError)
     np.testing.assert_array_equal(robot.q, HOME)
     robot.applied_wrenches[:] = 0.0
     robot.step(robot.motor_torque.copy(), 1e-3)
     np.testing.assert_allclose(robot.q, HOME, atol=1e-6)
     assert not list(tmp_path.iterdir())  # MuJoCo writes its warnings to a file
 
-    with pytest.raises(dyn.InputError, match="joints"):
-        MujocoRobot(dyn.parse_urdf(TREE), actuators, TREE)
-    with pytest.raises(dyn.ModelError, match="panda_joint1"):
-        MujocoRobot(model, actuators, TREE)
-    for wrong in ({"step": -1.0}, {"link_viscous": -1.0}):
-        with pytest.raises(dyn.InputError, match=next(iter(wrong))):
-            MujocoRobot(model, actuators, PANDA, **wrong)
+    assert_rejected(
+        (lambda: MujocoRobot(dyn.parse_urdf(TREE), actuators, TREE), "joints"),
+        (lambda: MujocoRobot(model, actuators, TREE), "panda_joint1", dyn.ModelError),
+        (lambda: MujocoRobot(model, actuators, PANDA, step=-1.0), "step"),
+        (lambda: MujocoRobot(model, actuators, PANDA, link_viscous=-1.0), "link_viscous"),
+    )
 
 
 def test_the_error_without_mujoco_says_how_to_install_it(monkeypatch):

@@ -29,15 +29,7 @@ from rosbags.rosbag2 import CompressionMode, StoragePlugin
 
 import valid_files as valid
 from bag_files import write_bag
-from damage import (
-    NUMBERS,
-    OF_BYTES,
-    WORDS,
-    damaged,
-    damaged_npz,
-    damaged_tree,
-    damaged_yaml,
-)
+from damage import NUMBERS, OF_BYTES, WORDS, damaged, damaged_npz, damaged_tree, damaged_yaml
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.control import IterativeLearning, load_collision_thresholds
 from multibody_dynamics.dynamics.core import DynamicsError, InputError

@@ -6,14 +6,7 @@
 import numpy as np
 import pytest
 
-from multibody_dynamics.validation.alignment import (
-    Grid,
-    Quality,
-    Source,
-    aligned,
-    runs_of,
-    seconds_of,
-)
+from multibody_dynamics.validation import alignment
 from multibody_dynamics.validation.recordings.bags import JointSamples
 
 PERIOD = 1_000_000  # ns
@@ -34,12 +27,14 @@ def batches_of(stamp, rows, names=("a",), topic="/js", size=300, received=None):
 
 
 def align(batches, sources=None, n=1, **options):
-    sources = sources or [Source("/js", {("a",): np.array([0])}, np.array([0]))]
-    qualities = [Quality(source.topic, ()) for source in sources]
+    sources = sources or [alignment.Source("/js", {("a",): np.array([0])}, np.array([0]))]
+    qualities = [alignment.Quality(source.topic, ()) for source in sources]
     failures = []
     background, turning = np.full((3, n), np.nan), np.zeros(n, dtype=bool)
-    grid = Grid(ORIGIN, float(PERIOD), background, turning, velocity=True)._replace(**options)
-    pieces = list(aligned(iter(batches), sources, qualities, grid, failures.append))
+    grid = alignment.Grid(ORIGIN, float(PERIOD), background, turning, velocity=True)._replace(
+        **options
+    )
+    pieces = list(alignment.aligned(iter(batches), sources, qualities, grid, failures.append))
     keys = np.concatenate([keys for keys, _ in pieces]) if pieces else np.zeros(0, dtype=np.int64)
     rows = np.concatenate([rows for _, rows in pieces]) if pieces else np.zeros((0, 3, n))
     return keys, rows, qualities, failures
@@ -58,8 +53,8 @@ def seconds(stamp):
 def test_interpolation_is_exact_for_any_batches(size):
     stamp = jittered(2000 if size > 1 else 300)
     keys, rows, (quality,), _ = align(batches_of(stamp, values(seconds(stamp), [0.0]), size=size))
-    assert len(runs_of(keys)) == 1
-    t = seconds_of(keys, PERIOD)
+    assert len(alignment.runs_of(keys)) == 1
+    t = alignment.seconds_of(keys, PERIOD)
     assert t[0] <= 1e-3
     assert t[-1] >= seconds(stamp[-1]) - 1e-3
     assert np.allclose(rows, values(t, [0.0]), rtol=0, atol=1e-11)
@@ -94,13 +89,13 @@ def test_gaps_separate_runs_and_are_reported():
     keep[2500:2505] = keep[2507:2512] = False  # two samples between gaps
     stamp = stamp[keep]
     keys, rows, (quality,), _ = align(batches_of(stamp, values(seconds(stamp), [0.0])))
-    assert [run.stop - run.start > 400 for run in runs_of(keys)] == [True] * 3
+    assert [run.stop - run.start > 400 for run in alignment.runs_of(keys)] == [True] * 3
     assert quality.gaps == 3
     assert quality.lost == 110
     assert quality.single == 2
     assert quality.longest_gap == pytest.approx(0.101, abs=1e-3)
     assert quality.gap_list[0]["at"] == pytest.approx(0.999, abs=1e-3)
-    assert np.allclose(rows, values(seconds_of(keys, PERIOD), [0.0]), rtol=0, atol=1e-11)
+    assert np.allclose(rows, values(alignment.seconds_of(keys, PERIOD), [0.0]), rtol=0, atol=1e-11)
 
 
 def test_nan_and_infinity_are_skipped_and_listed():
@@ -111,7 +106,7 @@ def test_nan_and_infinity_are_skipped_and_listed():
     keys, found, (quality,), _ = align(batches_of(stamp, rows))
     assert quality.unusable == 101
     assert quality.unusable_list[0] == pytest.approx({"from": 0.5, "to": 0.599})
-    assert len(runs_of(keys)) == 2
+    assert len(alignment.runs_of(keys)) == 2
     assert np.isfinite(found).all()
 
 
@@ -122,14 +117,14 @@ def test_a_clock_that_is_set_back():
     keys, found, (quality,), _ = align(batches_of(twice, rows))
     assert quality.clock_jumps == 1
     assert quality.jump_list[0]["by"] == pytest.approx(-32.0, abs=0.01)
-    first, second = runs_of(keys)
+    first, second = alignment.runs_of(keys)
     assert np.allclose(found[first], found[second], atol=1e-8)
-    assert seconds_of(keys[second], PERIOD)[0] == pytest.approx(-30.0, abs=2e-3)
+    assert alignment.seconds_of(keys[second], PERIOD)[0] == pytest.approx(-30.0, abs=2e-3)
 
 
 def test_without_stamps_the_time_of_receipt_is_used():
     stamp = jittered(500)
-    source = Source("/js", {("a",): np.array([0])}, np.array([0]), stamped=False)
+    source = alignment.Source("/js", {("a",): np.array([0])}, np.array([0]), stamped=False)
     zero = np.zeros_like(stamp)
     rows = values(seconds(stamp), [0.0])
     _, found, (quality,), _ = align(batches_of(zero, rows, received=stamp), [source])
@@ -141,15 +136,15 @@ def test_without_stamps_the_time_of_receipt_is_used():
 def test_joints_of_several_publishers_are_joined():
     stamp, later = jittered(3000), jittered(3000, seed=5)[100:2900:2]
     sources = [
-        Source("/arm", {("b", "a", "x"): np.array([1, 0])}, np.array([0, 2])),
-        Source("/hand", {("c",): np.array([0])}, np.array([1])),
+        alignment.Source("/arm", {("b", "a", "x"): np.array([1, 0])}, np.array([0, 2])),
+        alignment.Source("/hand", {("c",): np.array([0])}, np.array([1])),
     ]
     arm = batches_of(stamp, values(seconds(stamp), [1.0, 0.0, 9.0]), ("b", "a", "x"), "/arm")
     hand = batches_of(later, values(seconds(later), [2.0]), ("c",), "/hand", size=170)
     mixed = sorted([*arm, *hand], key=lambda batch: batch.stamp[0])
     stray = JointSamples("/hand", ("d",), later[:5], later[:5], np.zeros((5, 3, 1)))
     keys, rows, _, _ = align([*mixed, stray], sources, n=3)
-    t = seconds_of(keys, PERIOD)
+    t = alignment.seconds_of(keys, PERIOD)
     assert t[0] == pytest.approx(0.1, abs=2e-3)
     assert t[-1] == pytest.approx(2.898, abs=2e-3)
     assert np.allclose(rows, values(t, [0.0, 2.0, 1.0]), rtol=0, atol=1e-10)
@@ -168,7 +163,9 @@ def test_other_joints_in_some_messages_change_nothing():
             (("x", "a"), wider, part[is_wide[part]]),
         ):
             batches += batches_of(stamp[which], source[which], names, size=700)
-    source = Source("/js", {("a",): np.array([0]), ("x", "a"): np.array([1])}, np.array([0]))
+    source = alignment.Source(
+        "/js", {("a",): np.array([0]), ("x", "a"): np.array([1])}, np.array([0])
+    )
     keys, found, (quality,), _ = align(batches, [source])
     expected_keys, expected, _, _ = align(batches_of(stamp, rows))
     assert np.array_equal(keys, expected_keys)

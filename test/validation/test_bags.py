@@ -4,6 +4,7 @@
 """Bags of every kind, intact and damaged, and tables: the same samples, or a helpful error."""
 
 import shutil
+from io import BytesIO
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from bag_files import BEGIN, joint_state, write_bag
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.validation.recordings import Bag, Recording
 from multibody_dynamics.validation.recordings.tables import read_table
+from rejections import assert_rejected
 
 NAMES = ("a", "b")
 COUNT = 2000
@@ -176,9 +178,7 @@ def test_malformed_messages_are_left_out_and_reported(tmp_path):
     bad = [("/robot/states", int(at) + 1, b"\x00\x01\x00\x00\x01") for at in STAMPS[[5, 1500]]]
     path = write_bag(tmp_path / "bag", sorted([*MESSAGES, *bad], key=lambda x: x[1]))
     found = []
-    with pytest.raises(
-        InputError, match="2 messages were skipped: a JointState of 5 bytes is truncated"
-    ):
+    with pytest.raises(InputError, match="2 messages were skipped: a JointState of 5 bytes"):
         found.extend(part.stamp for part in Bag(path).read(batch=100))
     assert np.array_equal(np.concatenate(found), STAMPS)
 
@@ -241,8 +241,7 @@ def test_tables_of_springs_distinguish_joint_and_motor_torque(tmp_path, kind):
 
     for effort, signal in (("joint", "Q"), ("motor", "tau")):
         assert np.array_equal(read_table(table(), effort).rows[:, 2], signals[signal])
-    with pytest.raises(InputError, match="tau is the motor torque; use --effort motor"):
-        read_table(table("Q"))
+    assert_rejected((lambda: read_table(table("Q")), "tau is the motor torque; use --effort motor"))
     assert np.array_equal(read_table(table("Q"), "motor").rows[:, 2], signals["tau"])
     assert np.isnan(read_table(table("tau"), "motor").rows[:, 2]).all()
     assert np.array_equal(read_table(table("theta", "Q")).rows[:, 2], signals["tau"])
@@ -284,25 +283,23 @@ def test_malformed_tables_raise(tmp_path, text, message):
 
 def test_malformed_archives_raise(tmp_path):
     file = tmp_path / "motion.npz"
-    file.write_bytes(b"no archive")
-    with pytest.raises(InputError, match="not a NumPy archive"):
-        read_table(file)
-    np.savez(file, t=np.arange(3.0), q=np.zeros((3, 1)))
-    with pytest.raises(InputError, match="joint_names is missing"):
-        read_table(file)
-    np.savez(file, t=np.arange(3.0), q=np.zeros((2, 1)), joint_names=["a"])
-    with pytest.raises(InputError, match=r"q is \(2, 1\)"):
-        read_table(file)
-    for t, message in (
-        ([["0"], ["1"]], r"t is \(2, 1\) of <U1"),
-        (["0", "1"], r"t is \(2,\) of <U1"),
-    ):
-        np.savez(file, t=t, q=np.zeros((2, 1)), joint_names=["a"])
-        with pytest.raises(InputError, match=message):
-            read_table(file)
-    with file.open("wb") as stream:
-        np.save(stream, ROWS)
-    with pytest.raises(InputError, match="a single unnamed array"):
-        read_table(file)
-    with pytest.raises(InputError, match="no such file"):
-        read_table(tmp_path / "absent.csv")
+
+    def archive(t, q=((0.0,), (0.0,)), **names):
+        np.savez(file, t=t, q=q, **names)
+        return read_table(file)
+
+    def raw(content):
+        file.write_bytes(content)
+        return read_table(file)
+
+    unnamed, a = BytesIO(), {"joint_names": ["a"]}
+    np.save(unnamed, ROWS)
+    assert_rejected(
+        (lambda: raw(b"no archive"), "not a NumPy archive"),
+        (lambda: raw(unnamed.getvalue()), "a single unnamed array"),
+        (lambda: archive([0.0, 1.0]), "joint_names is missing"),
+        (lambda: archive([0.0, 1.0, 2.0], **a), "q is (2, 1)"),
+        (lambda: archive([["0"], ["1"]], **a), "t is (2, 1) of <U1"),
+        (lambda: archive(["0", "1"], **a), "t is (2,) of <U1"),
+        (lambda: read_table(tmp_path / "absent.csv"), "no such file"),
+    )

@@ -11,13 +11,8 @@ import pytest
 
 from multibody_dynamics.dynamics.identification import Residuals
 from multibody_dynamics.dynamics.model import parse_urdf
-from multibody_dynamics.validation.doubtful_signals import (
-    DEGREES,
-    Stretch,
-    contradicting_velocities,
-    doubtful_efforts,
-    positions_beyond_limits,
-)
+from multibody_dynamics.validation import doubtful_signals
+from urdf_parts import joint, link, robot
 
 RATE = 200.0
 T = np.arange(4000) / RATE
@@ -27,7 +22,7 @@ QD = 0.5 * W * np.cos(np.outer(T, W))
 
 
 def found(qd, q=Q, t=T):
-    return contradicting_velocities([Stretch(t, q, qd)])
+    return doubtful_signals.contradicting_velocities([doubtful_signals.Stretch(t, q, qd)])
 
 
 @pytest.mark.parametrize(
@@ -35,7 +30,7 @@ def found(qd, q=Q, t=T):
     [
         (lambda v: 0.0 * v, "are all zero"),
         (lambda v: 0.0 * v - 0.4, "are all -0.4"),
-        (lambda v: DEGREES * v, r"are 57\.[23] times .*: in degrees/s\?"),
+        (lambda v: doubtful_signals.DEGREES * v, r"are 57\.[23] times .*: in degrees/s\?"),
         (lambda v: -v, r"are -(1|0\.999) times .*: the other sign\?"),
         (lambda v: 30.0 / math.pi * v, r"are 9\.5[45] times .*: in rpm\?"),
         (lambda v: 1.3 * v, r"are 1\.3 times the derivatives of the positions$"),
@@ -82,13 +77,8 @@ def test_true_velocities_with_noise_delay_rounding_gaps_and_rest():
 
 
 def arm(kind="revolute"):
-    inertia = '<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/>'
-    return parse_urdf(
-        '<robot name="r"><link name="a"/><link name="b"><inertial><mass value="1"/>'
-        f'{inertia}</inertial></link><joint name="j" type="{kind}"><parent link="a"/>'
-        '<child link="b"/><axis xyz="0 0 1"/><limit lower="-2" upper="2" effort="9" velocity="1"/>'
-        "</joint></robot>"
-    )
+    hinge = joint("j", kind, "a", "b", limit="-2 2 1 9")
+    return parse_urdf(robot("r", link("a"), link("b", 1.0), hinge))
 
 
 @pytest.mark.parametrize(
@@ -104,7 +94,7 @@ def arm(kind="revolute"):
     ],
 )
 def test_positions_far_outside_of_their_limits(kind, ends, text):
-    doubt = positions_beyond_limits(arm(kind), 0, *ends)
+    doubt = doubtful_signals.positions_beyond_limits(arm(kind), 0, *ends)
     assert text in doubt
     assert bool(doubt) == bool(text)
 
@@ -113,7 +103,9 @@ def efforts(change, gears=None, noise=0.05):
     rng = np.random.default_rng(5)
     predicted = np.stack([20.0 * np.sin(3.0 * T), 8.0 + 0.2 * np.sin(T)], axis=1)
     measured = change(predicted) + noise * rng.normal(size=predicted.shape)
-    return doubtful_efforts(("a", "b"), Residuals.of(T, predicted, measured), gears)
+    return doubtful_signals.doubtful_efforts(
+        ("a", "b"), Residuals.of(T, predicted, measured), gears
+    )
 
 
 def test_efforts_with_another_sign_or_unit():

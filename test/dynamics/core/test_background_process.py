@@ -23,6 +23,7 @@ from multibody_dynamics.dynamics.core import (
     worker_processes,
 )
 from multibody_dynamics.dynamics.core.background_process import NICE, leave_processors_of
+from rejections import assert_rejected
 
 
 @pytest.fixture
@@ -69,8 +70,7 @@ def test_it_ends_at_once_when_closed(process):
         assert time.monotonic() < end
         time.sleep(0.01)
     assert running.done() or running.cancelled() or running.exception(timeout=60.0)
-    with pytest.raises(RuntimeError, match="closed"):
-        process.submit(os.getpid)
+    assert_rejected((lambda: process.submit(os.getpid), "closed"), error=RuntimeError)
     process.close()  # again
 
 

@@ -20,6 +20,7 @@ from multibody_dynamics.dynamics.core import (
     read_arrays,
     reading,
 )
+from rejections import assert_rejected
 
 
 @pytest.mark.parametrize(
@@ -48,14 +49,15 @@ def test_every_exception_becomes_one_that_names_the_file(error, text):
 
 
 def test_the_file_is_named_once_and_a_model_error_remains_one():
-    with pytest.raises(ModelError, match=r"^a\.urdf: no links$"), reading("a.urdf"):
-        raise ModelError("no links")
-    with pytest.raises(InputError, match=r"^in a\.urdf: no links$"), reading("a.urdf"):
-        raise InputError("in a.urdf: no links")
-    with pytest.raises(InputError, match=r"^wrong$"), reading({"a": 1}):
-        raise InputError("wrong")
-    with pytest.raises(KeyboardInterrupt), reading("a.urdf"):
-        raise KeyboardInterrupt
+    for error, where, message in (
+        (ModelError("no links"), "a.urdf", "a.urdf: no links"),
+        (InputError("in a.urdf: no links"), "a.urdf", "in a.urdf: no links"),
+        (InputError("wrong"), {"a": 1}, "wrong"),
+        (KeyboardInterrupt(""), "a.urdf", ""),
+    ):
+        with pytest.raises(type(error)) as caught, reading(where):
+            raise error
+        assert str(caught.value) == message
 
 
 def test_a_reader_of_files():
@@ -87,8 +89,7 @@ def test_keys_in_yaml_are_text():
     tree = parse_yaml("joints: {1: a, 02: b, on: c, 1.5: d, ~: e, '3': f}\nnames: [1, on]")
     assert list(tree["joints"]) == ["1", "02", "on", "1.5", "~", "3"]
     assert tree["names"] == [1, True]
-    with pytest.raises(InputError, match="key '1' is given twice"):
-        parse_yaml("{1: a, '1': b}")
+    assert_rejected((lambda: parse_yaml("{1: a, '1': b}"), "key '1' is given twice"))
 
 
 # NumPy archives
@@ -159,12 +160,11 @@ def test_an_array_that_is_too_large_for_the_memory_is_refused(tmp_path):
         member = archive.read("t.npy")
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("t.npy", member.replace(b"(100,), }          ", b"(9999999999999,), }"))
-    with pytest.raises(InputError, match="Unable to allocate"):
-        read_arrays(file)
+    assert_rejected((lambda: read_arrays(file), "Unable to allocate"))
 
 
 def test_archives_that_are_missing_are_named(tmp_path):
-    with pytest.raises(InputError, match=r"none\.npz: .*No such file"):
-        read_arrays(tmp_path / "none.npz")
-    with pytest.raises(InputError, match="Is a directory"):
-        read_arrays(tmp_path)
+    assert_rejected(
+        (lambda: read_arrays(tmp_path / "none.npz"), "none.npz: No such file"),
+        (lambda: read_arrays(tmp_path), "Is a directory"),
+    )

@@ -15,6 +15,8 @@ import numba
 from numba.core import event
 from numba.core.codegen import JITCodeLibrary
 
+from rejections import assert_rejected
+
 
 @inlined
 def rotated(pair, angle):
@@ -117,8 +119,7 @@ def test_callers_of_both_kinds_share_a_function():
 def test_exceptions_are_raised():
     machine_code = compiled(lambda x: checked(x) + 1.0)
     assert machine_code(4.0) == 3.0
-    with pytest.raises(ValueError, match="negative"):
-        machine_code(-1.0)
+    assert_rejected((lambda: machine_code(-1.0), "negative"), error=ValueError)
 
 
 def test_only_the_function_that_python_calls_has_machine_code(monkeypatch):

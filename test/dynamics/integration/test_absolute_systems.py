@@ -9,6 +9,7 @@ import pytest
 import absolute
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3, so3
+from rejections import assert_rejected
 
 rng = np.random.default_rng(7)
 M = dyn.spatial_inertia(3.0, (0.2, 0.05, -0.1), np.diag([0.1, 0.2, 0.25]))
@@ -149,10 +150,7 @@ def joint(first="a", second="b", free=SCREWS[0], name="j"):
         ({"joints": [joint(first="c")]}, "joint 'j': first: unknown body 'c'; known: a, b and"),
         ({"joints": [joint(second="a")]}, "joint 'j': connects 'a' to itself"),
         ({"joints": [joint(name=3)]}, "a joint's name must be non-empty text, not 3"),
-        (
-            {"joints": [joint(free=np.eye(6))]},
-            "joint 'j': its 6 free screws belong neither to a lower pair",
-        ),
+        ({"joints": [joint(free=np.eye(6))]}, "joint 'j': its 6 free screws belong neither"),
         ({"gravity": np.zeros((2, 3))}, r"gravity: expected shape \(3,\), got \(2, 3\)"),
         ({"gravity": (0, 0)}, "system 'x': gravity: expected shape"),
         ({"group": "SE2"}, "unknown group 'SE2'; known: SE3 and SO3xR3"),
@@ -169,26 +167,26 @@ def test_invalid_systems_raise(change, message):
 
 
 def test_invalid_bodies_and_springs_raise():
+    RigidBody = dyn.integration.RigidBody
     point = dyn.spatial_inertia(1.0, np.zeros(3), np.zeros((3, 3)))
-    for name, inertia, message in (
-        ("ground", M, "a body's name must be non-empty text other than 'ground', not 'ground'"),
-        (3, M, "a body's name must be non-empty text other than 'ground', not 3"),
-        ("a", point, "body 'a': in absolute coordinates mass and all moments of inertia must be"),
-        ("a", -M, "the mass is -3 kg"),
-    ):
-        with pytest.raises(dyn.ModelError, match=message):
-            dyn.integration.RigidBody(name, inertia)
-    with pytest.raises(dyn.ModelError, match="joint 'j': free: expected real numbers"):
-        joint(free="x")
-    with pytest.raises(dyn.ModelError, match="body 'a': the rotation of pose is not a rotation"):
-        dyn.integration.RigidBody("a", M, 2 * so3.exp([0.0, 0, 0])[[0, 1, 2, 2]][:, [0, 1, 2, 2]])
-    with pytest.raises(dyn.ModelError, match="spring 's': stiffness is -1; it cannot be negative"):
-        dyn.integration.SpringDamper("s", "ground", "a", np.zeros(3), np.zeros(3), -1.0)
-    with pytest.raises(dyn.ModelError, match="spring 's': second_point: expected shape"):
-        dyn.integration.SpringDamper("s", "ground", "a", np.zeros(3), np.zeros(2), 1.0)
-    with pytest.raises(dyn.ModelError, match="spring 's': its points coincide at t = 0"):
-        dyn.integration.SpringDamper("s", "ground", "a", np.ones(3), np.ones(3), 1.0, length=0.1)
+    scaled = 2 * so3.exp([0.0, 0, 0])[[0, 1, 2, 2]][:, [0, 1, 2, 2]]
+
+    def spring(first, second, stiffness=1.0, **length):
+        ends = "ground", "a", first, second
+        return lambda: dyn.integration.SpringDamper("s", *ends, stiffness, **length)
+
+    assert_rejected(
+        (lambda: RigidBody("ground", M), "body's name other than 'ground'"),
+        (lambda: RigidBody(3, M), "body's name text 3"),
+        (lambda: RigidBody("a", point), "'a' mass all moments of inertia"),
+        (lambda: RigidBody("a", -M), "the mass is -3 kg"),
+        (lambda: RigidBody("a", M, scaled), "'a' pose rotation"),
+        (lambda: joint(free="x"), "'j' free: real numbers"),
+        (spring(np.zeros(3), np.zeros(3), -1.0), "'s' stiffness is -1 negative"),
+        (spring(np.zeros(3), np.zeros(2)), "'s' second_point: shape"),
+        (spring(np.ones(3), np.ones(3), length=0.1), "'s' points coincide t = 0"),
+        error=dyn.ModelError,
+    )
+    uneven = dyn.spatial_inertia(1.0, np.zeros(3), np.diag([1.0, 1.0, 5.0]))
     with pytest.warns(dyn.ModelWarning, match="body 'a': principal moments .* triangle"):
-        dyn.integration.RigidBody(
-            "a", dyn.spatial_inertia(1.0, np.zeros(3), np.diag([1.0, 1.0, 5.0]))
-        )
+        RigidBody("a", uneven)

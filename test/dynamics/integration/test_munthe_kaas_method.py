@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from multibody_dynamics.dynamics import DynamicsError, InputError, so3
+from multibody_dynamics.dynamics import DynamicsError, so3
 from multibody_dynamics.dynamics.integration import Tolerances, munthe_kaas
 from multibody_dynamics.dynamics.integration.butcher import METHODS
 from multibody_dynamics.dynamics.integration.munthe_kaas_method import output_times
 from multibody_dynamics.dynamics.lie.lie_groups import SE3, SO3, ProductGroup, R
+from rejections import assert_rejected
 
 GROUP = ProductGroup([SO3(), R(2)])
 START = (np.eye(3), np.array([1.0, 0.0]))
@@ -69,27 +70,25 @@ def test_times_end_at_t_end_and_progress_is_reported():
 
 
 def test_invalid_arguments_raise():
-    for t_end, step in ((0.0, 0.1), (1.0, -1.0), (np.inf, 0.1)):
-        with pytest.raises(InputError, match=r"positive time|must be finite"):
-            output_times(t_end, step)
-    with pytest.raises(InputError, match="need a method with an error estimate"):
-        end("rk4", 0.1, tolerances=Tolerances())
-    with pytest.raises(InputError, match="must be positive"):
-        Tolerances(0.0)
     line = ProductGroup([R(1)])
-    blow_up = {"start": (np.ones(1),), "t_end": 2.0, "step": 0.1}
-    with pytest.raises(DynamicsError, match="the step falls below"):
-        munthe_kaas(
-            line, lambda t, X: X[0] ** 2, **blow_up, method="dormand_prince",
-            tolerances=Tolerances(),
-        )  # fmt: skip
-    with pytest.raises(DynamicsError, match="no longer finite"), np.errstate(all="ignore"):
-        munthe_kaas(line, lambda t, X: X[0] ** 9 * 1e40, **blow_up)
-    for bad, message in (
-        (None, "field at the start"),
-        ("fast", "field at the start"),
-        (np.ones(2), r"field at the start: expected shape"),
-        ([np.nan], "every number must be finite"),
-    ):
-        with pytest.raises(InputError, match=message):
-            munthe_kaas(line, lambda t, X, bad=bad: bad, **blow_up)
+
+    def along(field, **options):
+        span = {"start": (np.ones(1),), "t_end": 2.0, "step": 0.1}
+        return lambda: munthe_kaas(line, field, **span, **options)
+
+    adaptive = {"method": "dormand_prince", "tolerances": Tolerances()}
+    assert_rejected(
+        (lambda: output_times(0.0, 0.1), "positive time"),
+        (lambda: output_times(1.0, -1.0), "positive time"),
+        (lambda: output_times(np.inf, 0.1), "finite"),
+        (lambda: end("rk4", 0.1, tolerances=Tolerances()), "need a method with an error estimate"),
+        (lambda: Tolerances(0.0), "positive"),
+        (along(lambda t, X: X[0] ** 2, **adaptive), "step falls below", DynamicsError),
+        (along(lambda t, X: None), "field at the start"),
+        (along(lambda t, X: "fast"), "field at the start"),
+        (along(lambda t, X: np.ones(2)), "field at the start: shape"),
+        (along(lambda t, X: [np.nan]), "finite"),
+    )
+    with np.errstate(all="ignore"):
+        blow_up = along(lambda t, X: X[0] ** 9 * 1e40)
+        assert_rejected((blow_up, "no longer finite"), error=DynamicsError)

@@ -22,6 +22,7 @@ from multibody_dynamics.dynamics import elastic, identification, plant, rigid, t
 from multibody_dynamics.dynamics.model import Coupling, Transmission, load_couplings
 from multibody_dynamics.dynamics.rigid.vector_batches import LARGE_BATCH
 from reference import error
+from rejections import assert_rejected
 from robots import random_tree, two_link_planar
 
 REPRESENTATIONS = ("spatial", "body", "hybrid", "mixed")
@@ -517,20 +518,33 @@ def test_couplings_in_the_yaml_of_the_springs(tmp_path):
     assert robot.joint_names == ("shoulder",)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("elbow: {shoulder: 1}", "unknown key 'shoulder'"),
-        ("elbow: {offset: 1}", "'terms' is missing"),
-        ("elbow: {terms: {shoulder: fast}}", "springs.yaml.*couplings.*shoulder"),
-        ("elbow: 3", "elbow.*expected a mapping"),
-    ],
-)
-def test_wrong_couplings_name_file_and_joint(tmp_path, text, words):
+def test_bad_couplings_are_rejected_by_name(tmp_path):
     file = tmp_path / "springs.yaml"
-    file.write_text(f"couplings:\n  {text}\n")
-    with pytest.raises(dyn.InputError, match=words):
-        load_couplings(file)
+    wrist = {"joints": ["pitch", "roll"], "motors": ["l", "r"], "matrix": [[1, 1], [1, -1]]}
+    once = {"joints": ["pitch"], "motors": ["l"], "matrix": [[1.0]]}
+    twice = {"transmission": {"w": once}, "couplings": {"pitch": {"terms": {"roll": 1.0}}}}
+
+    def written(text):
+        file.write_text(f"couplings:\n  {text}\n")
+        return load_couplings(file)
+
+    def transmission(**change):
+        return lambda: load_couplings({"transmission": {"wrist": wrist | change}})
+
+    assert_rejected(
+        (lambda: written("elbow: {shoulder: 1}"), "unknown key 'shoulder'"),
+        (lambda: written("elbow: {offset: 1}"), "'terms' is missing"),
+        (lambda: written("elbow: {terms: {shoulder: fast}}"), "springs.yaml couplings shoulder"),
+        (lambda: written("elbow: 3"), "elbow expected a mapping"),
+        (lambda: load_couplings(twice), "joint 'pitch' is coupled twice"),
+        (transmission(matrix=[[1.0, 2.0], [2.0, 4.0]]), "'wrist': matrix is singular"),
+        (transmission(matrix=[[1.0, 2.0]]), "matrix"),
+        (transmission(motors=["l"]), "2 joints need as many motors, got 1"),
+        (transmission(motors=["l", "pitch"]), "'pitch' is listed twice"),
+        (transmission(joints="pitch"), "joints: expected a list of names"),
+        (transmission(offset=[1.0]), "offset"),
+        (transmission(gear=3), "gear"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -542,8 +556,7 @@ def test_wrong_couplings_name_file_and_joint(tmp_path, text, words):
 )
 def test_what_needs_a_coordinate_for_each_joint_says_so(function):
     model = random_tree(3, 0).with_couplings({"joint2": {"joint1": 1.0}})
-    with pytest.raises(dyn.InputError, match=r"not available for robot 'tree0'.*joint2"):
-        function(model)
+    assert_rejected((lambda: function(model), "not available for robot 'tree0' joint2"))
 
 
 def test_a_spring_at_the_tool_pulls_the_coordinates():
@@ -645,28 +658,3 @@ def test_limits_of_motors_reach_all_positions_and_respect_all_speeds_and_efforts
         assert (np.abs(each.of_joints("acceleration", corners * row)) <= most + 1e-12).all()
     unlimited = each.limits(np.array([[-np.inf] * 2, *[[np.inf] * 2] * 5]))
     assert np.isinf(unlimited).all()
-
-
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"matrix": [[1.0, 2.0], [2.0, 4.0]]}, "'wrist': matrix .* is singular"),
-        ({"matrix": [[1.0, 2.0]]}, "matrix"),
-        ({"motors": ["l"]}, "2 joints .* need as many motors, got 1"),
-        ({"motors": ["l", "pitch"]}, "'pitch' is listed twice"),
-        ({"joints": "pitch"}, "joints: expected a list of names"),
-        ({"offset": [1.0]}, "offset"),
-        ({"gear": 3}, "gear"),
-    ],
-)
-def test_a_bad_transmission_is_rejected(change, says):
-    entry = {"joints": ["pitch", "roll"], "motors": ["l", "r"], "matrix": [[1, 1], [1, -1]]}
-    with pytest.raises(dyn.InputError, match=says):
-        load_couplings({"transmission": {"wrist": entry | change}})
-
-
-def test_a_joint_is_coupled_once():
-    entry = {"joints": ["pitch"], "motors": ["l"], "matrix": [[1.0]]}
-    given = {"transmission": {"w": entry}, "couplings": {"pitch": {"terms": {"roll": 1.0}}}}
-    with pytest.raises(dyn.InputError, match="joint 'pitch' is coupled twice"):
-        load_couplings(given)

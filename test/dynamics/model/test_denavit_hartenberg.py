@@ -10,11 +10,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.model.denavit_hartenberg import (
-    DHRow,
-    LinkInertia,
-    model_from_dh,
-)
+from multibody_dynamics.dynamics.model.denavit_hartenberg import DHRow, LinkInertia, model_from_dh
 from panda_tables import HALF, PANDA_LINKS, PANDA_POSES, PANDA_SCREWS, PANDA_TABLE
 from robots import panda
 

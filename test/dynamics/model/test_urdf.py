@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.model import inertia
+from rejections import assert_rejected
 from robots import PANDA
 
 INERTIAL = (
@@ -54,14 +55,9 @@ TREE = robot(
 ARM = robot(link("base"), link("upper"), joint("shoulder", "base", "upper"))
 
 
-def rejected(text, *words):
-    """The message of the error that a text raises, which contains all of `words`."""
-    with pytest.raises(dyn.ModelError) as caught:
-        dyn.parse_urdf(text)
-    message = str(caught.value)
-    for word in words:
-        assert word in message
-    return message
+def rejected(text, words):
+    """A text raises an error whose message names all of `words`, which are separated by blanks."""
+    assert_rejected((lambda: dyn.parse_urdf(text), words), error=dyn.ModelError)
 
 
 def pinocchio(text):
@@ -195,36 +191,28 @@ def test_a_joint_without_limit_is_unlimited_and_noted():
     assert any("shoulder" in note and "unlimited" in note for note in model.notes)
 
 
-def test_a_limit_without_velocity_or_effort_leaves_them_unlimited():
-    limits = dyn.parse_urdf(one_joint('<limit lower="-1" upper="1"/>')).limits
-    assert (limits.upper[0], limits.velocity[0], limits.effort[0]) == (1, np.inf, np.inf)
-
-
-def test_a_limit_without_bounds_is_zero_as_urdf_specifies_and_noted():
-    model = dyn.parse_urdf(one_joint('<limit velocity="1" effort="1"/>'))
-    assert (model.limits.lower[0], model.limits.upper[0]) == (0, 0)
-    assert any("shoulder" in note and "cannot move" in note for note in model.notes)
-
-
 @pytest.mark.parametrize(
-    "limit",
-    ['lower="1" upper="-1" velocity="1"', 'velocity="-3"', 'lower="-1" upper="1" effort="-2"'],
+    ("limit", "expected", "noted"),
+    [
+        ('lower="-1" upper="1"', (-1, 1, np.inf, np.inf), []),
+        ('velocity="1" effort="1"', (0, 0, 1, 1), ["cannot move"]),  # as URDF specifies
+        (
+            'lower="-1" upper="1" velocity="-1" effort="-1"',
+            (-1, 1, np.inf, np.inf),
+            ["-1 means none"] * 2,
+        ),
+        (  # as exporters write what they do not know
+            'lower="0" upper="0" velocity="0" effort="0"',
+            (-np.inf, np.inf, np.inf, np.inf),
+            ["'shoulder': a <limit> of zeros means none"],
+        ),
+    ],
 )
-def test_impossible_limits(limit):
-    rejected(one_joint(f"<limit {limit}/>"), "joint 'shoulder'", "limits")
-
-
-def test_limits_of_minus_one_are_none():
-    model = dyn.parse_urdf(one_joint('<limit lower="-1" upper="1" velocity="-1" effort="-1"/>'))
-    assert (model.limits.velocity[0], model.limits.effort[0]) == (np.inf, np.inf)
-    assert sum("shoulder" in note and "-1 means none" in note for note in model.notes) == 2
-
-
-def test_limits_of_zero_are_none():
-    """As exporters write what they do not know."""
-    model = dyn.parse_urdf(one_joint('<limit lower="0" upper="0" velocity="0" effort="0"/>'))
-    assert [limit[0] for limit in model.limits[:4]] == [-np.inf, np.inf, np.inf, np.inf]
-    assert any("'shoulder': a <limit> of zeros means none" in note for note in model.notes)
+def test_parts_of_a_limit_may_be_missing_or_mean_none(limit, expected, noted):
+    model = dyn.parse_urdf(one_joint(f"<limit {limit}/>"))
+    assert tuple(each[0] for each in model.limits[:4]) == expected
+    for text in noted:
+        assert sum("shoulder" in note and text in note for note in model.notes) == len(noted)
 
 
 def test_a_missing_axis_is_x():
@@ -355,7 +343,7 @@ def test_negative_mass(name, body):
     def with_mass(mass):
         return TREE.replace(link(name), link(name).replace('value="2"', f'value="{mass}"'))
 
-    rejected(with_mass(-20), f"body '{body}'", "kg", "negative")
+    rejected(with_mass(-20), f"body '{body}' kg negative")
     if name != body:  # single links may correct the mass of the body
         model = dyn.parse_urdf(with_mass(-0.05))
         assert model.inertias[model.body_index(body), 5, 5] == pytest.approx(1.95)
@@ -367,11 +355,6 @@ def test_the_inertia_of_the_base_is_noted_and_has_no_effect():
     negative = link("world").replace('<mass value="2"/>', '<mass value="-2"/>')
     other = dyn.parse_urdf(TREE.replace(link("world"), negative))
     np.testing.assert_array_equal(model.inertias, other.inertias)
-
-
-def test_indefinite_inertia():
-    bad = INERTIAL.replace('ixy="0.01"', 'ixy="0.5"')
-    rejected(ARM.replace(link("upper"), link("upper", bad)), "'upper'", "principal moments", "COM")
 
 
 def test_a_violated_triangle_inequality_is_a_named_warning_and_an_error_if_strict():
@@ -462,26 +445,59 @@ def test_white_space_before_the_declaration_is_accepted(kind):
 # Invalid documents
 
 
-@pytest.mark.parametrize("text", ["", "   \n", b"", b"\n"])
-def test_empty(text):
-    rejected(text, "empty", "<robot>")
+def encoded(encoding):
+    return f'<?xml version="1.0" encoding="{encoding}"?>{ARM}'.encode()
 
 
-@pytest.mark.parametrize("text", ["<robot", ARM[:-3], "<robot/><robot/>", ARM + "x", "<a>&e;</a>"])
-def test_malformed(text):
-    rejected(text, "not well-formed")
+AB, ABC = [*map(link, "ab")], [*map(link, "abc")]
+XACRO = '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" '
+INCLUDE = '<xacro:include filename="a.xacro"/></robot>'
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        *((text, "empty <robot>") for text in ("", "   \n", b"", b"\n")),
+        ("<robot", "not well-formed"),
+        (ARM[:-3], "not well-formed"),
+        ("<robot/><robot/>", "not well-formed"),
+        (ARM + "x", "not well-formed"),
+        ("<a>&e;</a>", "not well-formed"),
+        *((encoded(name), "not well-formed") for name in ("utf-32", "utf-7", "no-such-encoding")),
+        ("<sdf/>", "<robot> root element"),
+        ("<html><robot/></html>", "<robot> root element"),
+        ("<Robot/>", "<robot> root element"),
+        (ARM.replace('xyz="0 0 1"', 'xyz="${axis}"'), "xacro first"),
+        (ARM.replace('"upper"', '"$(arg prefix)upper"'), "xacro first"),
+        (ARM.replace("</robot>", "<xacro:arm/></robot>"), "xacro first"),
+        (ARM.replace("<robot ", XACRO).replace("</robot>", INCLUDE), "xacro first"),
+        (one_joint('<limit lower="1" upper="-1" velocity="1"/>'), "joint 'shoulder' limits"),
+        (one_joint('<limit velocity="-3"/>'), "joint 'shoulder' limits"),
+        (one_joint('<limit lower="-1" upper="1" effort="-2"/>'), "joint 'shoulder' limits"),
+        (
+            ARM.replace(link("upper"), link("upper", INERTIAL.replace("0.01", "0.5"))),
+            "'upper' principal moments COM",
+        ),
+        (robot(), "no link"),
+        (robot(link("a")), "no moving joint"),
+        (robot(link("a"), link("b"), joint("j", "a", "b", "fixed")), "no moving joint"),
+        (robot(link("base"), link("base")), "2 links 'base' unique"),
+        (robot(*ABC, joint("j", "a", "b"), joint("j", "b", "c")), "2 joints 'j' unique"),
+        (robot(*ABC, joint("j", "a", "b")), "2 root links a, c"),
+        (robot(*ABC, joint("j", "a", "c"), joint("k", "b", "c")), "link 'c' two joints 'j' 'k'"),
+        (robot(link("a"), joint("j", "a", "a")), "links a cycle"),
+        (robot(*ABC, joint("j", "b", "c"), joint("k", "c", "b")), "links b, c cycle"),
+        (robot(*AB, joint("j", "a", "b"), joint("k", "b", "a")), "links a, b cycle"),
+    ],
+)
+def test_what_is_no_robot(text, words):
+    rejected(text, words)
 
 
 def test_swapping_path_and_text_is_explained():
     rejected("robots/arm.urdf", "load_urdf")
-    with pytest.raises(dyn.ModelError, match="parse_urdf"):
-        dyn.load_urdf(ARM)
-    rejected(None, "str or bytes", "NoneType")
-
-
-@pytest.mark.parametrize("text", ["<sdf/>", "<html><robot/></html>", "<Robot/>"])
-def test_another_root_element(text):
-    rejected(text, "<robot>", "root element")
+    assert_rejected((lambda: dyn.load_urdf(ARM), "parse_urdf"), error=dyn.ModelError)
+    rejected(None, "str or bytes NoneType")
 
 
 ENTITY = '<!DOCTYPE robot [<!ENTITY m "2">]>'
@@ -512,31 +528,10 @@ def test_encodings_are_read(encoding):
     assert dyn.parse_urdf(data).body_names == ("bras_supérieur",)
 
 
-@pytest.mark.parametrize("encoding", ["utf-32", "utf-7", "no-such-encoding"])
-def test_unknown_encodings_are_rejected(encoding):
-    rejected(f'<?xml version="1.0" encoding="{encoding}"?>{ARM}'.encode(), "not well-formed")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        ARM.replace('xyz="0 0 1"', 'xyz="${axis}"'),
-        ARM.replace('"upper"', '"$(arg prefix)upper"'),
-        ARM.replace("</robot>", "<xacro:arm/></robot>"),
-        ARM.replace("<robot ", '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" ').replace(
-            "</robot>", '<xacro:include filename="a.xacro"/></robot>'
-        ),
-    ],
-)
-def test_xacro_files_are_recognised(text):
-    rejected(text, "xacro", "first")
-
-
 def test_errors_name_the_file(tmp_path):
     file = tmp_path / "arm.urdf"
     file.write_text(ARM.replace('"shoulder"', '""'))
-    with pytest.raises(dyn.ModelError, match=r"arm\.urdf.*<joint>.*no name"):
-        dyn.load_urdf(file)
+    assert_rejected((lambda: dyn.load_urdf(file), "arm.urdf <joint> no name"), error=dyn.ModelError)
     file.write_text(ARM)
     assert dyn.load_urdf(str(file)).n == 1
     for bad in (None, 3, b"/x", ""):
@@ -552,37 +547,37 @@ def test_errors_name_the_file(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('<robot name="arm">', "<robot>", ["<robot> has no name"]),
-        ('<link name="upper">', "<link>", ["<link> has no name"]),
-        ('name="shoulder" ', "", ["<joint> has no name"]),
-        ('type="revolute"', "", ["joint 'shoulder'", "'type'"]),
-        ('type="revolute"', 'type="hinge"', ["joint 'shoulder'", "'hinge'", "continuous"]),
-        ('type="revolute"', 'type="unknown"', ["joint 'shoulder'", "'unknown'"]),
-        ('<parent link="base"/>', "", ["joint 'shoulder'", "<parent>"]),
-        ('<child link="upper"/>', "", ["joint 'shoulder'", "<child>"]),
-        ('<parent link="base"/>', "<parent/>", ["joint 'shoulder'", "<parent>", "'link'"]),
-        ('<parent link="base"/>', '<parent link="bse"/>', ["'shoulder'", "parent link 'bse'"]),
-        ('<child link="upper"/>', '<child link="uper"/>', ["'shoulder'", "child link 'uper'"]),
-        ('xyz="0 0 1"', 'xyz="0 0 0"', ["joint 'shoulder'", "axis is zero"]),
-        ('xyz="0 0 1"', 'xyz="0 nan 1"', ["joint 'shoulder'", "<axis>", "'nan'"]),
-        ('xyz="0 0 1"', 'xyz="0 1"', ["joint 'shoulder'", "<axis>", "3 numbers"]),
-        ('xyz="0 0 1"', "", ["joint 'shoulder'", "<axis>", "'xyz'"]),
-        ('rpy="0.4 0.5 -0.6"', 'rpy="0.4 inf -0.6"', ["'shoulder'", "<origin>", "rpy", "'inf'"]),
-        ('rpy="0.4 0.5 -0.6"', 'rpy="0,4 0,5 0,6"', ["'shoulder'", "rpy", "'0,4'"]),
-        ('rpy="0.4 0.5 -0.6"', 'rpy="1_0 0 0"', ["'shoulder'", "rpy", "'1_0'"]),
-        ('rpy="0.4 0.5 -0.6"', 'rpy=""', ["'shoulder'", "rpy", "3 numbers"]),
-        ('rpy="0.4 0.5 -0.6"', 'quat_xyzw="0 0 0 1"', ["'shoulder'", "quat_xyzw", "rpy"]),
-        ('effort="4"', 'effort="strong"', ["'shoulder'", "<limit>", "effort", "'strong'"]),
-        ("</joint>", '<mimic joint="x"/></joint>', ["'shoulder'", "<mimic>", "independent joint"]),
-        ("</joint>", '<dynamics damping="x"/></joint>', ["'shoulder'", "damping", "'x'"]),
-        ('<mass value="2"/>', "", ["link 'upper'", "<mass>"]),
-        ('<mass value="2"/>', '<mass value="NaN"/>', ["link 'base'", "<mass>", "'NaN'"]),
-        ('<mass value="2"/>', "<mass/>", ["link 'base'", "<mass>", "'value'"]),
-        ('iyz="-0.03"', "", ["link 'base'", "<inertia>", "'iyz'"]),
+        ('<robot name="arm">', "<robot>", "<robot> has no name"),
+        ('<link name="upper">', "<link>", "<link> has no name"),
+        ('name="shoulder" ', "", "<joint> has no name"),
+        ('type="revolute"', "", "joint 'shoulder' 'type'"),
+        ('type="revolute"', 'type="hinge"', "joint 'shoulder' 'hinge' continuous"),
+        ('type="revolute"', 'type="unknown"', "joint 'shoulder' 'unknown'"),
+        ('<parent link="base"/>', "", "joint 'shoulder' <parent>"),
+        ('<child link="upper"/>', "", "joint 'shoulder' <child>"),
+        ('<parent link="base"/>', "<parent/>", "joint 'shoulder' <parent> 'link'"),
+        ('<parent link="base"/>', '<parent link="bse"/>', "'shoulder' parent link 'bse'"),
+        ('<child link="upper"/>', '<child link="uper"/>', "'shoulder' child link 'uper'"),
+        ('xyz="0 0 1"', 'xyz="0 0 0"', "joint 'shoulder' axis is zero"),
+        ('xyz="0 0 1"', 'xyz="0 nan 1"', "joint 'shoulder' <axis> 'nan'"),
+        ('xyz="0 0 1"', 'xyz="0 1"', "joint 'shoulder' <axis> 3 numbers"),
+        ('xyz="0 0 1"', "", "joint 'shoulder' <axis> 'xyz'"),
+        ('rpy="0.4 0.5 -0.6"', 'rpy="0.4 inf -0.6"', "'shoulder' <origin> rpy 'inf'"),
+        ('rpy="0.4 0.5 -0.6"', 'rpy="0,4 0,5 0,6"', "'shoulder' rpy '0,4'"),
+        ('rpy="0.4 0.5 -0.6"', 'rpy="1_0 0 0"', "'shoulder' rpy '1_0'"),
+        ('rpy="0.4 0.5 -0.6"', 'rpy=""', "'shoulder' rpy 3 numbers"),
+        ('rpy="0.4 0.5 -0.6"', 'quat_xyzw="0 0 0 1"', "'shoulder' quat_xyzw rpy"),
+        ('effort="4"', 'effort="strong"', "'shoulder' <limit> effort 'strong'"),
+        ("</joint>", '<mimic joint="x"/></joint>', "'shoulder' <mimic> independent joint"),
+        ("</joint>", '<dynamics damping="x"/></joint>', "'shoulder' damping 'x'"),
+        ('<mass value="2"/>', "", "link 'upper' <mass>"),
+        ('<mass value="2"/>', '<mass value="NaN"/>', "link 'base' <mass> 'NaN'"),
+        ('<mass value="2"/>', "<mass/>", "link 'base' <mass> 'value'"),
+        ('iyz="-0.03"', "", "link 'base' <inertia> 'iyz'"),
     ],
 )
 def test_an_impossible_joint_or_link(old, new, words):
-    rejected(ARM.replace(old, new), *words)
+    rejected(ARM.replace(old, new), words)
 
 
 def test_mimic_and_zero_axes_are_ignored_on_fixed_joints():
@@ -593,40 +588,6 @@ def test_mimic_and_zero_axes_are_ignored_on_fixed_joints():
             joint("mount", "world", "base", "fixed", '<mimic joint="x"/>', '<axis xyz="0 0 0"/>'),
         )
         assert dyn.parse_urdf(text).n == 4
-
-
-# Invalid trees
-
-
-@pytest.mark.parametrize(
-    ("parts", "words"),
-    [
-        ([], ["no link"]),
-        ([link("base")], ["no moving joint"]),
-        ([link("base"), link("tool"), joint("j", "base", "tool", "fixed")], ["no moving joint"]),
-        ([link("base"), link("base")], ["2 links", "'base'", "unique"]),
-        (
-            [*map(link, "abc"), joint("j", "a", "b"), joint("j", "b", "c")],
-            ["2 joints", "'j'", "unique"],
-        ),
-        ([*map(link, "abc"), joint("j", "a", "b")], ["2 root links", "a, c"]),
-        (
-            [*map(link, "abc"), joint("j", "a", "c"), joint("k", "b", "c")],
-            ["link 'c'", "two joints", "'j'", "'k'"],
-        ),
-        ([link("a"), joint("j", "a", "a")], ["links a", "cycle"]),
-        (
-            [*map(link, "abc"), joint("j", "b", "c"), joint("k", "c", "b")],
-            ["links b, c", "cycle"],
-        ),
-        (
-            [*map(link, "ab"), joint("j", "a", "b"), joint("k", "b", "a")],
-            ["links a, b", "cycle"],
-        ),
-    ],
-)
-def test_anything_but_a_tree_is_rejected(parts, words):
-    rejected(robot(*parts), *words)
 
 
 def test_a_long_chain_needs_no_recursion():

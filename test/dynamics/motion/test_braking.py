@@ -8,26 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elastic_arms import (
-    antagonistic_arm,
-    damped_arm,
-    elastic_panda,
-    mixed_panda,
-    nonlinear_arm,
-    pretensioned_arm,
-    variable_arm,
-)
+import elastic_arms as arms
 from multibody_dynamics.dynamics.core.errors import TrajectoryError
 from multibody_dynamics.dynamics.elastic import motor_motion, resting_second_outputs
 from multibody_dynamics.dynamics.motion import braking
 from multibody_dynamics.dynamics.motion.braking import brake
 from multibody_dynamics.dynamics.motion.trajectories import hold, interpolate, stop
 from multibody_dynamics.dynamics.rigid import inverse_dynamics
+from rejections import assert_rejected
 
 NAMES = ("a", "b", "c")
 ARMS = (
-    antagonistic_arm, damped_arm, elastic_panda, mixed_panda, nonlinear_arm, pretensioned_arm,
-    variable_arm,
+    arms.antagonistic_arm, arms.damped_arm, arms.elastic_panda, arms.mixed_panda,
+    arms.nonlinear_arm, arms.pretensioned_arm, arms.variable_arm,
 )  # fmt: skip
 
 
@@ -164,12 +157,12 @@ def test_every_state_is_accepted():
 
 def test_wrong_arguments_are_named():
     state = hold(NAMES, np.zeros(3))(0.0)
-    with pytest.raises(TrajectoryError, match="must be positive"):
-        brake(NAMES, state, 0.0, [1.0, 0.0, 1.0])
-    with pytest.raises(TrajectoryError, match="acceleration"):
-        brake(NAMES, state, 0.0, [1.0, 1.0])
-    with pytest.raises(TrajectoryError, match="state"):
-        brake(NAMES, np.full((5, 3), np.nan), 0.0, np.ones(3))
+    assert_rejected(
+        (lambda: brake(NAMES, state, 0.0, [1.0, 0.0, 1.0]), "must be positive"),
+        (lambda: brake(NAMES, state, 0.0, [1.0, 1.0]), "acceleration"),
+        (lambda: brake(NAMES, np.full((5, 3), np.nan), 0.0, np.ones(3)), "state"),
+        error=TrajectoryError,
+    )
     state[1] = 1.0
     for t in (np.nan, np.inf, "now"):
         with pytest.raises(TrajectoryError, match=r"^t"):

@@ -24,6 +24,7 @@ from multibody_dynamics.dynamics.motion.trajectories import (
     stop,
     sum_of_sines,
 )
+from rejections import assert_rejected
 
 JOINTS = ("shoulder", "elbow", "wrist")
 N = len(JOINTS)
@@ -365,19 +366,6 @@ def test_times_beyond_an_end_in_motion_are_rejected() -> None:
         motion.evaluate(2.1, np.empty((5, N)))
 
 
-@pytest.mark.parametrize("t", [np.nan, np.inf, -np.inf])
-def test_time_must_be_finite(t: float) -> None:
-    with pytest.raises(TrajectoryError, match="state at t ="):
-        random_trajectory(0)(t)
-    with pytest.raises(TrajectoryError, match="time is"):
-        hold(JOINTS, [1, 2, 3], t)
-
-
-def test_a_single_time_is_no_sequence_of_times() -> None:
-    with pytest.raises(TrajectoryError, match=r"times: expected \(k,\), got shape \(\)"):
-        random_trajectory(0).sample(0.5)
-
-
 @given(st.integers(0, 2**32 - 1), st.floats(0.05, 0.95))
 @properties
 def test_splice_is_continuous_and_reaches_the_new_points(seed: int, part: float) -> None:
@@ -484,25 +472,6 @@ def test_stop_at_rest_is_a_hold() -> None:
     np.testing.assert_array_equal(motion(9)[0], [1, 2, 3])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        ({}, "either a duration or acceleration"),
-        ({"duration": 1.0, "acceleration": [1, 1, 1]}, "either a duration or acceleration"),
-        ({"duration": -1.0}, "must be positive"),
-        ({"duration": np.nan}, "must be positive"),
-        ({"duration": "1"}, "duration: expected real numbers"),
-        ({"acceleration": [1, 0, 1]}, "must be positive"),
-        ({"acceleration": [1, np.nan, 1]}, "elbow"),
-        ({"acceleration": [1, 1]}, "acceleration"),
-    ],
-)
-def test_stop_rejects_ambiguous_and_invalid_arguments(arguments: dict, says: str) -> None:
-    running = random_trajectory(0)
-    with pytest.raises(TrajectoryError, match=says):
-        stop(running, running.start_time + 1.0, **arguments)
-
-
 # --- extremes -------------------------------------------------------------------------------------
 
 
@@ -594,26 +563,6 @@ def test_sum_of_sines_can_be_spliced_and_stopped() -> None:
     assert stop(motion, START + 3, acceleration=[3, 3, 3]).is_at_rest_at_end
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"offset": [0, 0]}, "offset"),
-        ({"a": A[:2]}, "a: expected"),
-        ({"b": B[:, :2]}, "b: expected"),
-        ({"a": 1.0}, "a: expected"),
-        ({"frequency": 0.0}, "frequency must be positive"),
-        ({"frequency": [1.0, 2.0]}, "frequency: expected"),
-        ({"frequency": [1.0, np.nan, 1.0]}, "elbow"),
-        ({"duration": -1.0}, "duration must be positive"),
-        ({"ramp": 0.0}, "ramp must be positive"),
-    ],
-)
-def test_sum_of_sines_rejects_invalid_arguments(change: dict, says: str) -> None:
-    arguments = {"offset": OFFSET, "a": A, "b": B, "frequency": 1.0, "duration": 5.0} | change
-    with pytest.raises(TrajectoryError, match=says):
-        sum_of_sines(JOINTS, **arguments)
-
-
 # --- invalid input --------------------------------------------------------------------------------
 
 POINTS = [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]
@@ -625,62 +574,88 @@ def changed(value: object, point: int, joint: int) -> list:
     return rows
 
 
-@pytest.mark.parametrize(
-    ("times", "says"),
-    [
-        ([], "no points"),
-        ([0, 2, 1], r"times\[2\] = 1 s follows times\[1\] = 2 s"),
-        ([0, 1, 1], r"times\[2\] = 1 s follows times\[1\] = 1 s"),
-        ([-0.5, 1, 2], r"times\[0\] = -0\.5 s is negative"),
-        ([0, np.nan, 2], r"times\[1\] is nan"),
-        ([0, 1, np.inf], r"times\[2\] is inf"),
-        ([[0, 1, 2]], "one per point"),
-        (1.0, "one per point"),
-        (["a", "b", "c"], "real numbers"),
-        ([0, 1], "expected 2 rows, one per point, got 3"),
-        ([0, 1e-200, 1], "too close to connect"),
-    ],
-)
-def test_times_are_rejected(times: object, says: str) -> None:
-    with pytest.raises(TrajectoryError, match=says):
-        interpolate(JOINTS, times, POINTS if np.size(times) else [])
+def test_bad_input_is_rejected_by_name() -> None:
+    running, still = random_trajectory(0), np.zeros((5, N))
+    sum_of = {"offset": OFFSET, "a": A, "b": B, "frequency": 1.0, "duration": 5.0}
 
+    def points(positions: object = POINTS, times: object = (0, 1, 2), names=JOINTS, **more):
+        return lambda: interpolate(names, times, positions, **more)
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        ({"positions": changed(np.nan, 1, 2)}, r"positions\[1\] of joint 'wrist' is nan"),
-        ({"positions": changed(np.inf, 2, 0)}, r"positions\[2\] of joint 'shoulder' is inf"),
-        ({"positions": changed("1", 2, 0)}, "not a finite real number"),
-        ({"positions": changed(1j, 2, 0)}, "not a finite real number"),
-        (
-            {"positions": [[0, 0], *POINTS[1:]]},
-            r"positions\[0\] has 2 values for 3 joints \(shoulder",
-        ),
-        ({"positions": [0, 1, 2]}, r"positions\[0\]: expected a row"),
-        ({"positions": 3.0}, "positions: expected a row"),
-        ({"positions": None}, "'shoulder' has no position at the first point"),
-        ({"positions": [*POINTS[:2], None]}, "no position at the last point.*not integrated"),
-        ({"positions": changed(None, 2, 1)}, "'elbow' has no position at the last point"),
-        ({"positions": [POINTS[0], [np.nan] * N, POINTS[2]]}, "point at 1 s has no position"),
-        ({"velocities": changed(np.nan, 1, 1)}, r"velocities\[1\] of joint 'elbow' is nan"),
-        ({"velocities": POINTS[:2]}, "velocities: expected 3 rows, one per point, got 2"),
-        ({"velocities": POINTS}, "'shoulder' has the velocity 2 at the last point.*ends at rest"),
-        ({"velocities": POINTS[::-1]}, "velocity 2 at the first point.*starts at rest"),
-        ({"accelerations": changed(-np.inf, 0, 1)}, r"accelerations\[0\] of joint 'elbow' is -inf"),
-        ({"start": np.zeros((4, N))}, "start: expected shape"),
-        ({"start": np.full((5, N), np.nan)}, "start"),
-        ({"end": np.zeros((5, N))}, "'shoulder' has the position 0 in `end`, but 2 at the last"),
-        ({"joint_names": ["a", "b", "a"]}, "joint names"),
-        ({"joint_names": "abc"}, "joint_names: .* the string 'abc'"),
-        ({"joint_names": None}, "joint_names: expected a sequence of names, got None"),
-        ({"joint_names": [], "positions": [[], [], []]}, "no position|joint names"),
-    ],
-)
-def test_points_are_rejected(arguments: dict, says: str) -> None:
-    arguments = {"joint_names": JOINTS, "times": [0, 1, 2], "positions": POINTS} | arguments
-    with pytest.raises(TrajectoryError, match=says):
-        interpolate(**arguments)
+    def stopped(**how):
+        return lambda: stop(running, running.start_time + 1.0, **how)
+
+    def sines(**change):
+        return lambda: sum_of_sines(JOINTS, **(sum_of | change))
+
+    def match(*names: str):
+        return lambda: match_joints(JOINTS, names)
+
+    assert_rejected(
+        (lambda: running(np.nan), "state at t ="),
+        (lambda: running(np.inf), "state at t ="),
+        (lambda: running(-np.inf), "state at t ="),
+        (lambda: hold(JOINTS, [1, 2, 3], np.nan), "time is"),
+        (lambda: hold(JOINTS, [1, 2, 3], np.inf), "time is"),
+        (lambda: hold(JOINTS, [1, 2, 3], -np.inf), "time is"),
+        (lambda: running.sample(0.5), "times: (k,), ()"),
+        (stopped(), "either duration or acceleration"),
+        (stopped(duration=1.0, acceleration=[1, 1, 1]), "either duration or acceleration"),
+        (stopped(duration=-1.0), "must be positive"),
+        (stopped(duration=np.nan), "must be positive"),
+        (stopped(duration="1"), "duration: real numbers"),
+        (stopped(acceleration=[1, 0, 1]), "must be positive"),
+        (stopped(acceleration=[1, np.nan, 1]), "elbow"),
+        (stopped(acceleration=[1, 1]), "acceleration"),
+        (sines(offset=[0, 0]), "offset"),
+        (sines(a=A[:2]), "a: expected"),
+        (sines(b=B[:, :2]), "b: expected"),
+        (sines(a=1.0), "a: expected"),
+        (sines(frequency=0.0), "frequency must be positive"),
+        (sines(frequency=[1.0, 2.0]), "frequency: expected"),
+        (sines(frequency=[1.0, np.nan, 1.0]), "elbow"),
+        (sines(duration=-1.0), "duration must be positive"),
+        (sines(ramp=0.0), "ramp must be positive"),
+        (points([], []), "no points"),
+        (points(times=[0, 2, 1]), "times[2] = 1 s follows times[1] = 2 s"),
+        (points(times=[0, 1, 1]), "times[2] = 1 s follows times[1] = 1 s"),
+        (points(times=[-0.5, 1, 2]), "times[0] = -0.5 s is negative"),
+        (points(times=[0, np.nan, 2]), "times[1] is nan"),
+        (points(times=[0, 1, np.inf]), "times[2] is inf"),
+        (points(times=[[0, 1, 2]]), "one per point"),
+        (points(times=1.0), "one per point"),
+        (points(times=["a", "b", "c"]), "real numbers"),
+        (points(times=[0, 1]), "expected 2 rows, one per point, got 3"),
+        (points(times=[0, 1e-200, 1]), "too close to connect"),
+        (points(changed(np.nan, 1, 2)), "positions[1] 'wrist' is nan"),
+        (points(changed(np.inf, 2, 0)), "positions[2] 'shoulder' is inf"),
+        (points(changed("1", 2, 0)), "not a finite real number"),
+        (points(changed(1j, 2, 0)), "not a finite real number"),
+        (points([[0, 0], *POINTS[1:]]), "positions[0] 2 values 3 joints (shoulder"),
+        (points([0, 1, 2]), "positions[0]: expected a row"),
+        (points(3.0), "positions: expected a row"),
+        (points(None), "'shoulder' has no position at the first point"),
+        (points([*POINTS[:2], None]), "no position at the last point not integrated"),
+        (points(changed(None, 2, 1)), "'elbow' has no position at the last point"),
+        (points([POINTS[0], [np.nan] * N, POINTS[2]]), "point at 1 s has no position"),
+        (points(velocities=changed(np.nan, 1, 1)), "velocities[1] 'elbow' is nan"),
+        (points(velocities=POINTS[:2]), "velocities: 3 rows, one per point, got 2"),
+        (points(velocities=POINTS), "'shoulder' velocity 2 at the last point ends at rest"),
+        (points(velocities=POINTS[::-1]), "velocity 2 at the first point starts at rest"),
+        (points(accelerations=changed(-np.inf, 0, 1)), "accelerations[0] 'elbow' is -inf"),
+        (points(start=still[:4]), "start: expected shape"),
+        (points(start=np.full((5, N), np.nan)), "start"),
+        (points(end=still), "'shoulder' position 0 in `end`, but 2 at the last"),
+        (points(names=["a", "b", "a"]), "joint names"),
+        (points(names="abc"), "joint_names: the string 'abc'"),
+        (points(names=None), "joint_names: sequence of names, got None"),
+        (points([[], [], []], names=[]), "no"),
+        (points(shape="round"), "'round': one of least_jerk, held, monotone"),
+        (match("shoulder", "elbow"), "missing: wrist"),
+        (match("shoulder", "elbow", "wrist", "gripper"), "unknown: gripper"),
+        (match("shoulder", "elbow", "elbow", "wrist"), "duplicate: elbow"),
+        (match("a", "elbow", "elbow"), "duplicate: elbow; unknown: a; missing: shoulder, wrist"),
+        error=TrajectoryError,
+    )
 
 
 def test_arguments_are_not_written_to_and_results_are_read_only() -> None:
@@ -703,20 +678,6 @@ def test_match_joints_reorders_names() -> None:
     given_names = ("wrist", "shoulder", "elbow")
     order = match_joints(JOINTS, given_names)
     assert [given_names[i] for i in order] == list(JOINTS)
-
-
-@pytest.mark.parametrize(
-    ("names", "says"),
-    [
-        (["shoulder", "elbow"], "missing: wrist"),
-        (["shoulder", "elbow", "wrist", "gripper"], "unknown: gripper"),
-        (["shoulder", "elbow", "elbow", "wrist"], "duplicate: elbow"),
-        (["a", "elbow", "elbow"], "duplicate: elbow; unknown: a; missing: shoulder, wrist"),
-    ],
-)
-def test_match_joints_names_every_mismatch(names: list[str], says: str) -> None:
-    with pytest.raises(TrajectoryError, match=says):
-        match_joints(JOINTS, names)
 
 
 def test_the_hermite_basis_equals_that_of_scipy():
@@ -785,8 +746,3 @@ def test_velocities_that_are_given_count_even_at_repeated_points():
     velocities = [[0.0], [0.7], None, [0.0]]
     motion = interpolate(["a"], [0.0, 1.0, 2.0, 3.0], [[0.0], [1.0], [1.0], [0.0]], velocities)
     np.testing.assert_allclose(motion(1.0)[1], [0.7])
-
-
-def test_an_unknown_shape_is_refused():
-    with pytest.raises(TrajectoryError, match=r"'round': expected one of least_jerk, held, mono"):
-        interpolate(["a"], [0.0, 1.0], [[0.0], [1.0]], shape="round")

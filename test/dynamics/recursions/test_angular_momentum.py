@@ -6,11 +6,7 @@
 import numpy as np
 import pytest
 
-from multibody_dynamics.dynamics.recursions.angular_momentum import (
-    angular_momentum_dddot,
-    angular_momentum_ddot,
-    angular_momentum_dot,
-)
+from multibody_dynamics.dynamics.recursions import angular_momentum
 from reference import derivatives, error, exact, moved_by, series, times, transpose
 
 
@@ -25,8 +21,8 @@ def test_derivatives_of_the_angular_momentum(seed):
     turned = times(R @ exact(Theta), transpose(R))
     expected = derivatives(times(turned, series(w)[..., None])[..., 0])
     upper = Theta[np.triu_indices(3)]
-    first = angular_momentum_dot(upper, *w[:2])
-    second = angular_momentum_ddot(upper, *w[:3], first)
-    third = angular_momentum_dddot(upper, *w, first, second)
+    first = angular_momentum.angular_momentum_dot(upper, *w[:2])
+    second = angular_momentum.angular_momentum_ddot(upper, *w[:3], first)
+    third = angular_momentum.angular_momentum_dddot(upper, *w, first, second)
     for got, wanted in zip((first[0], first[2], second[3], third), expected, strict=True):
         assert error(got, wanted) < 1e-14

@@ -19,6 +19,7 @@ from robots import (
     panda,
     random_tree,
     random_wrenches,
+    singular_arm,
     to_pinocchio,
     with_multidof,
 )
@@ -69,12 +70,7 @@ def test_a_pendulum_by_hand():
 
 
 def test_a_singular_mass_matrix_is_rejected_with_the_configuration():
-    """A point mass that the second joint carries onto the axis of the first one."""
-    point = dyn.spatial_inertia(1.0, (1.0, 0, 0), np.zeros((3, 3)))
-    arm = dyn.model_from_screws(
-        [-1, 0], [[0, 0, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0]], [np.eye(4)] * 2, [0 * point, point]
-    )
-    zero = np.zeros(2)
+    arm, zero = singular_arm(), np.zeros(2)
     dyn.forward_dynamics(arm, zero, zero, zero)
     with pytest.raises(dyn.DynamicsError, match=r"singular.*-1"):
         dyn.forward_dynamics(arm, [0.0, -1.0], zero, zero)
@@ -148,12 +144,8 @@ def test_extreme_cases_are_forward_and_inverse_dynamics():
 
 
 def test_a_prescribed_joint_needs_no_inertia():
-    """A point mass on the axis of joint 1, whose acceleration is undetermined unless prescribed."""
-    point = dyn.spatial_inertia(1.0, (1.0, 0, 0), np.zeros((3, 3)))
-    arm = dyn.model_from_screws(
-        [-1, 0], [[0, 0, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0]], [np.eye(4)] * 2, [0 * point, point]
-    )
-    q, zero = [0.3, -1.0], np.zeros(2)
+    """The acceleration of joint 1 is undetermined unless prescribed."""
+    arm, q, zero = singular_arm(), [0.3, -1.0], np.zeros(2)
     found = dyn.hybrid_dynamics(arm, q, zero, prescribed=[0], qdd=[2.0, 0], tau=[0, 3.0])
     np.testing.assert_allclose(found.qdd, [2.0, 3.0], rtol=1e-14)
     np.testing.assert_allclose(found.tau, [0.0, 3.0], atol=1e-14)

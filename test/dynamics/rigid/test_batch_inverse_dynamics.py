@@ -12,6 +12,7 @@ from multibody_dynamics.dynamics.rigid import batch_inverse_dynamics
 from multibody_dynamics.dynamics.rigid.batch_inverse_dynamics import BatchInverseDynamics
 from multibody_dynamics.dynamics.rigid.tracing import MOST_JOINTS
 from reference import error
+from rejections import assert_rejected
 from robots import panda, random_tree
 
 ROWS = ("q", "qd", "qdd", "qddd", "qdddd")
@@ -77,17 +78,16 @@ def test_columns_are_checked():
     model = random_tree(3, 9)
     evaluate = BatchInverseDynamics(model, 0)
     columns = list(np.ones((3, 3, 20)))
-    with pytest.raises(dyn.InputError, match=r"qd: expected shape \(3, ...\), got \(20, 3\)"):
-        evaluate.columns(columns[0], columns[1].T, columns[2])
-    for wrong in (columns[:2], [*columns, columns[0]], [*columns, *columns]):
-        with pytest.raises(dyn.InputError, match=r"missing|surplus|at most"):
-            evaluate.columns(*wrong)
-    columns[1][2, 19] = np.inf
-    with pytest.raises(dyn.InputError, match=r"^qd\b"):
-        evaluate.columns(*columns)
-    buffer = np.ones((4, 3, 20))
-    with pytest.raises(dyn.InputError, match="does not overlap"):
-        evaluate.columns(*buffer[:3], out=buffer[2:3])
+    wild, buffer = np.ones((3, 3, 20)), np.ones((4, 3, 20))
+    wild[1, 2, 19] = np.inf
+    assert_rejected(
+        (lambda: evaluate.columns(columns[0], columns[1].T, columns[2]), "qd: (3, ...), (20, 3)"),
+        (lambda: evaluate.columns(*columns[:2]), "missing"),
+        (lambda: evaluate.columns(*columns, columns[0]), "surplus"),
+        (lambda: evaluate.columns(*columns, *columns), "at most"),
+        (lambda: evaluate.columns(*wild), "qd["),
+        (lambda: evaluate.columns(*buffer[:3], out=buffer[2:3]), "does not overlap"),
+    )
     whole = np.arange(60.0).reshape(20, 3).T  # not contiguous
     np.testing.assert_array_equal(
         evaluate.columns(whole, whole[:, :1], whole).tau,
@@ -122,15 +122,8 @@ def test_results_are_written_to_the_given_array():
     np.testing.assert_array_equal(out, expected)
     fixed = np.zeros((2, 20, 3))
     fixed.flags.writeable = False
-    wrong = (
-        out[:1],
-        out.astype(np.float32),
-        out[:, ::-1],
-        out.tolist(),
-        np.zeros((2, 21, 3)),
-        fixed,
-    )
-    for bad in wrong:
+    short, single, backward = out[:1], out.astype(np.float32), out[:, ::-1]
+    for bad in (short, single, backward, out.tolist(), np.zeros((2, 21, 3)), fixed):
         with pytest.raises(dyn.InputError, match=r"out: expected .* \(2, 20, 3\)"):
             evaluate(*rows, out=bad)
 
@@ -146,16 +139,13 @@ def test_wrong_arguments_are_named():
     for k in range(4):
         with pytest.raises(dyn.InputError, match=f"^{ROWS[k]}\\b"):
             evaluate(*rows[:k], rows[k][:, :2], *rows[k + 1 :])
-    with pytest.raises(dyn.InputError, match="broadcast"):
-        evaluate(rows[0][:3], *rows[1:])
-    with pytest.raises(dyn.InputError, match=r"qddd: order 1 takes .*; qddd is missing"):
-        evaluate(*rows[:3])
-    with pytest.raises(dyn.InputError, match="qdddd is surplus"):
-        evaluate(*rows, rows[0])
-    with pytest.raises(dyn.InputError, match="threads: expected at least 1, got 0"):
-        evaluate(*rows, threads=0)
-    with pytest.raises(dyn.InputError, match="order: expected 0, 1 or 2, got 3"):
-        BatchInverseDynamics(model, 3)
+    assert_rejected(
+        (lambda: evaluate(rows[0][:3], *rows[1:]), "broadcast"),
+        (lambda: evaluate(*rows[:3]), "qddd: order 1 takes ; qddd is missing"),
+        (lambda: evaluate(*rows, rows[0]), "qdddd is surplus"),
+        (lambda: evaluate(*rows, threads=0), "threads: expected at least 1, got 0"),
+        (lambda: BatchInverseDynamics(model, 3), "order: expected 0, 1 or 2, got 3"),
+    )
 
 
 def test_a_payload_needs_no_new_code(monkeypatch):

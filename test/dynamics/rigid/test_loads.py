@@ -3,6 +3,8 @@
 
 """Loads and load cells against first principles, against payloads, and against each other."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +14,7 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import rigid, se3
 from multibody_dynamics.dynamics.model import inertia
 from reference import derivatives, dynamics, error, exact, inverse, motion, moved_by, series, times
+from rejections import assert_rejected
 from robots import panda, random_inertia, random_state, random_tree, with_multidof
 
 OFFSET = se3.exp(np.array([0.4, -0.2, 0.3, 0.1, 0.5, -0.6]))
@@ -227,20 +230,19 @@ def test_batches_equal_single_results():
 
 def test_bad_arguments_are_named():
     model, load = with_flange(76), dyn.spatial_inertia(1.0, np.zeros(3), np.eye(3))
-    rows = np.zeros((5, model.n))
-    with pytest.raises(dyn.InputError, match="no body or frame 'hand'"):
-        rigid.load_wrench(model, "hand", load, *rows)
-    with pytest.raises(dyn.InputError, match="'base' belongs to the base"):
-        rigid.load_cell_reading(model, "base", load, *rows)
-    with pytest.raises(dyn.InputError, match=r"load: expected shape \(\.\.\., 6, 6\)"):
-        rigid.load_wrench(model, 0, 1.0, *rows)
-    with pytest.raises(dyn.ModelError, match="load: the mass is -1 kg"):
-        rigid.load_wrench(model, 0, -load, *rows)
-    with pytest.raises(dyn.InputError, match="qd and qdd"):
-        rigid.load_wrench(model, 0, load, rows[0], rows[1], None)
-    with pytest.raises(dyn.InputError, match="qdddd was given without qddd"):
-        rigid.load_cell_reading(model, 0, load, *rows[:3], None, rows[4])
-    with pytest.raises(dyn.InputError, match=r"wrench: expected \(\.\.\., 6\)"):
-        rigid.load_cell_reading(model, 0, load, *rows, wrench=np.zeros(5))
-    with pytest.raises(dyn.InputError, match=r"states \(2,\), wrench \(4,\)"):
-        rigid.load_cell_reading(model, 0, load, np.zeros((2, 6)), *rows[1:], wrench=np.ones((4, 6)))
+    rows, two = np.zeros((5, model.n)), np.zeros((2, model.n))
+    wrench = partial(rigid.load_wrench, model)
+    reading = partial(rigid.load_cell_reading, model)
+    assert_rejected(
+        (lambda: wrench("hand", load, *rows), "no body or frame 'hand'"),
+        (lambda: reading("base", load, *rows), "'base' belongs to the base"),
+        (lambda: wrench(0, 1.0, *rows), "load: shape (..., 6, 6)"),
+        (lambda: wrench(0, -load, *rows), "load: the mass is -1 kg", dyn.ModelError),
+        (lambda: wrench(0, load, *rows[:2], None), "qd and qdd"),
+        (lambda: reading(0, load, *rows[:3], None, rows[4]), "qdddd was given without qddd"),
+        (lambda: reading(0, load, *rows, wrench=np.zeros(5)), "wrench: (..., 6)"),
+        (
+            lambda: reading(0, load, two, *rows[1:], wrench=np.ones((4, 6))),
+            "states (2,), wrench (4,)",
+        ),
+    )

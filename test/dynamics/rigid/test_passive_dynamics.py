@@ -12,6 +12,7 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import rigid
 from multibody_dynamics.dynamics.core.batches import times
 from reference import error
+from rejections import assert_rejected
 from robots import draw, panda, random_base, random_tree, random_wrenches
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -118,15 +119,15 @@ def test_the_cost_grows_linearly():
 
 
 def test_wrong_rows_are_rejected_and_named():
-    model = panda()
-    q = np.zeros(7)
-    for state, reference in (((q,), (q,)), ((q, q), (q, q, q)), ((q,) * 5, (q,) * 5)):
-        with pytest.raises(dyn.InputError, match="two to four rows"):
-            passive(model, state, reference)
-    with pytest.raises(dyn.InputError, match="qrddd is required"):
-        passive(model, (q, q, q), (q, q, None))
-    with pytest.raises(dyn.InputError, match="qrd: expected 7 scalars"):
-        rigid.generic_passive_inverse_dynamics(model, (q, q), (q[:2], q))
+    model, q = panda(), np.zeros(7)
+    generic = rigid.generic_passive_inverse_dynamics
+    assert_rejected(
+        (lambda: passive(model, (q,), (q,)), "two to four rows"),
+        (lambda: passive(model, (q, q), (q, q, q)), "two to four rows"),
+        (lambda: passive(model, (q,) * 5, (q,) * 5), "two to four rows"),
+        (lambda: passive(model, (q, q, q), (q, q, None)), "qrddd is required"),
+        (lambda: generic(model, (q, q), (q[:2], q)), "qrd: expected 7 scalars"),
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -169,7 +170,7 @@ def test_moments_give_the_power_and_its_gradient(seed):
 def test_wrong_arguments_of_the_solver_are_named():
     model = random_tree(5, 3)
     solver = rigid.PassiveInverseDynamicsSolver(model)
-    with pytest.raises(dyn.InputError, match=r"expected 4 rows \(q, .*\), got 3"):
-        solver(draw(model, 3), draw(model, 4))
-    with pytest.raises(dyn.InputError, match="x: expected 5 finite numbers"):
-        solver.power_moments(np.full(5, np.inf))
+    assert_rejected(
+        (lambda: solver(draw(model, 3), draw(model, 4)), "expected 4 rows (q, ), got 3"),
+        (lambda: solver.power_moments(np.full(5, np.inf)), "x: expected 5 finite numbers"),
+    )

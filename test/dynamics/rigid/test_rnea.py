@@ -17,6 +17,7 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
 from multibody_dynamics.dynamics.rigid import base_wrench
 from reference import DIGITS, dynamics, error, exact, motion, moved_by
+from rejections import assert_rejected
 from robots import (
     aligned_model,
     draw,
@@ -27,6 +28,7 @@ from robots import (
     to_pinocchio,
     with_multidof,
 )
+from urdf_parts import joint, link, robot
 
 SEEDS = st.integers(0, 2**32 - 1)
 ROWS = ("q", "qd", "qdd", "qddd", "qdddd")
@@ -161,11 +163,7 @@ def test_a_pendulum_by_hand():
     model = dyn.model_from_screws([-1], [[0, 1, 0, 0, 0, 0]], [np.eye(4)], [body])
     q, q1, q2, q3, q4 = 0.7, -1.1, 0.4, 2.0, -3.0
     J, w, s, c = inertia + m * length**2, m * g * length, np.sin(q), np.cos(q)
-    by_hand = (
-        J * q2 + w * s,
-        J * q3 + w * c * q1,
-        J * q4 + w * (c * q2 - s * q1**2),
-    )
+    by_hand = (J * q2 + w * s, J * q3 + w * c * q1, J * q4 + w * (c * q2 - s * q1**2))
     result = dyn.inverse_dynamics(model, [q], [q1], [q2], [q3], [q4])
     assert worst(result, np.array(by_hand)[:, None]) < 1e-14
 
@@ -284,15 +282,17 @@ def test_generic_rejects_gaps(missing):
 
 def test_generic_rejects_wrong_lengths_and_names():
     model = random_tree(6, 17)
-    state = draw(model, 5)
-    with pytest.raises(dyn.InputError, match="qd: expected"):
-        dyn.generic_inverse_dynamics(model, state[0], state[1][:-1], state[2])
-    with pytest.raises(dyn.InputError, match="nobody"):
-        dyn.generic_inverse_dynamics(model, *state, wrenches={"nobody": np.zeros((3, 6))})
-    with pytest.raises(dyn.InputError, match=r"body1'\]: expected 3 rows of 6"):
-        dyn.generic_inverse_dynamics(model, *state, wrenches={"body1": np.zeros((2, 6))})
-    with pytest.raises(dyn.InputError, match=r"body1'\]: expected 3 rows of 6"):
-        dyn.generic_inverse_dynamics(model, *state, wrenches={"body1": np.zeros(6)})
+    q, qd, qdd = rows = draw(model, 3)
+
+    def pushed(**wrenches):
+        return lambda: dyn.generic_inverse_dynamics(model, *rows, wrenches=wrenches)
+
+    assert_rejected(
+        (lambda: dyn.generic_inverse_dynamics(model, q, qd[:-1], qdd), "qd: expected"),
+        (pushed(nobody=np.zeros((3, 6))), "nobody"),
+        (pushed(body1=np.zeros((2, 6))), "body1']: 1 rows of 6"),
+        (pushed(body1=np.zeros(6)), "body1']: 1 rows of 6"),
+    )
 
 
 def floating_tree(rotations):
@@ -373,18 +373,14 @@ def test_the_twist_of_a_floating_base_against_the_free_flyer_of_pinocchio():
     assert error(np.roll(force, 3), tau[:6]) < 1e-12
 
 
-FLOATING = """<robot name="r">
-<link name="world"/>
-<joint name="root" type="floating"><parent link="world"/><child link="trunk"/>
-  <origin xyz="0.1 0.2 0.3" rpy="0.1 0.2 0.3"/></joint>
-<link name="trunk"><inertial><origin xyz="0.05 0 0"/><mass value="4"/>
-  <inertia ixx="0.2" iyy="0.2" izz="0.3" ixy="0" ixz="0.01" iyz="0"/></inertial></link>
-<link name="leg"><inertial><origin xyz="0 0.1 -0.2"/><mass value="1.5"/>
-  <inertia ixx="0.02" iyy="0.03" izz="0.02" ixy="0.001" ixz="0" iyz="0"/></inertial></link>
-<joint name="hip" type="revolute"><parent link="trunk"/><child link="leg"/>
-  <origin xyz="0.2 0 0.1"/><axis xyz="0 1 0"/>
-  <limit lower="-1" upper="1" velocity="3" effort="20"/></joint>
-</robot>"""
+FLOATING = robot(
+    "r",
+    link("world"),
+    joint("root", "floating", "world", "trunk", "0.1 0.2 0.3", rpy="0.1 0.2 0.3"),
+    link("trunk", 4.0, "0.05 0 0", "0.2 0.2 0.3 0 0.01"),
+    link("leg", 1.5, "0 0.1 -0.2", "0.02 0.03 0.02 0.001"),
+    joint("hip", "revolute", "trunk", "leg", "0.2 0 0.1", "0 1 0", limit="-1 1 3 20"),
+)
 
 
 def test_a_floating_joint_at_the_root_leaves_its_link_as_the_base():

@@ -14,7 +14,7 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import rigid
 from multibody_dynamics.dynamics.codegen import Calls
 from reference import error
-from robots import draw, random_base, random_tree, random_wrenches, with_rotors
+from robots import draw, random_base, random_tree, random_wrenches, singular_arm, with_rotors
 
 needs_calls = pytest.mark.skipif(
     not Calls.available(), reason="machine code needs Numba, which is optional"
@@ -229,12 +229,7 @@ def test_masses_and_inertias_alone_can_be_exchanged(pair):
     "make", [dyn.ForwardDynamicsSolver, rigid.ForwardDynamicsDerivativesSolver]
 )
 def test_a_singular_configuration_is_reported(make):
-    """A point mass that the second joint carries onto the axis of the first one."""
-    point = dyn.spatial_inertia(1.0, (1.0, 0, 0), np.zeros((3, 3)))
-    arm = dyn.model_from_screws(
-        [-1, 0], [[0, 0, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0]], [np.eye(4)] * 2, [0 * point, point]
-    )
-    solver = make(arm)
+    solver = make(singular_arm())
     with pytest.raises(dyn.DynamicsError, match=r"singular.*-1.*'joint1' has no inertia"):
         solver([0.0, -1.0], np.zeros(2), np.zeros(2))
     assert not solver.update()

@@ -17,6 +17,7 @@ from multibody_dynamics.dynamics.rigid import (
 )
 from multibody_dynamics.dynamics.rigid.tracing import constant_columns
 from reference import error
+from rejections import assert_rejected
 from robots import SCARA, draw, panda, random_tree
 
 MODELS = {
@@ -156,8 +157,7 @@ def test_wrong_arguments_are_named():
     for extra in ({"representation": "spatial"}, {"inputs": TracedInputs(wrenches=("body1",))}):
         with pytest.raises(dyn.InputError, match=r"order: 3 .* the highest order is 2"):
             trace_inverse_dynamics(model, 3, **extra)
-    with pytest.raises(dyn.InputError, match="world"):
-        trace_inverse_dynamics(model, 0, "world")
+    assert_rejected((lambda: trace_inverse_dynamics(model, 0, "world"), "world"))
     for inputs in (TracedInputs(payload="hand"), TracedInputs(wrenches=("hand",))):
         with pytest.raises(dyn.InputError, match="hand"):
             trace_inverse_dynamics(model, 0, inputs=inputs)

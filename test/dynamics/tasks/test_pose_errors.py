@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3, so3
-from multibody_dynamics.dynamics.tasks.inverse_kinematics_solver import (
-    InverseKinematicsSolver,
-)
+from multibody_dynamics.dynamics.tasks.inverse_kinematics_solver import InverseKinematicsSolver
 from multibody_dynamics.dynamics.tasks.pose_errors import without_turn
 from robots import random_pose, random_tree
 

@@ -60,10 +60,7 @@ def test_only_the_christoffel_matrix_is_skew_compatible(model):
     q, qd = draw(model, 2)
     rate = dyn.rigid.mass_matrix_dot(model, q, qd)
     size = np.abs(rate).max()
-    for function, skew in (
-        (dyn.coriolis_matrix, True),
-        (theory.coriolis_matrix_mueller, False),
-    ):
+    for function, skew in ((dyn.coriolis_matrix, True), (theory.coriolis_matrix_mueller, False)):
         defect = rate - 2 * function(model, q, qd)
         defect = np.abs(defect + defect.T).max()
         assert defect < EQUAL * size if skew else defect > 0.1 * size

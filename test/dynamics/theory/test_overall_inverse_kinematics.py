@@ -3,6 +3,8 @@
 
 """Joint motion from the motion of all bodies: exact for consistent data, optimal otherwise."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,6 +15,7 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3, theory
 from multibody_dynamics.dynamics.model import inertia
 from reference import error, motion, twists
+from rejections import assert_rejected
 from robots import panda, random_inertia, random_pose, random_state, random_tree, with_multidof
 
 MODELS = [panda(), random_tree(8, seed=3), random_tree(7, seed=9), with_multidof()]
@@ -292,16 +295,13 @@ def test_arguments_are_never_written_to():
 
 def test_unobserved_joints_are_named():
     model = panda()
-    q, V = np.full(model.n, 0.3), np.zeros((model.n, 6))
-    weights = np.ones(model.n)
-    weights[-1] = 0
-    message = f"leaves {model.joint_names[-1]} undetermined"
-    with pytest.raises(dyn.InputError, match=message):
-        theory.joint_rates_from_twists(model, q, V, method="least_squares", weights=weights)
-    with pytest.raises(dyn.InputError, match=message):
-        theory.joint_positions_from_poses(
-            model, model.poses, method="least_squares", weights=weights, reference=q
-        )
+    q, V, last = np.full(model.n, 0.3), np.zeros((model.n, 6)), model.joint_names[-1]
+    given = {"method": "least_squares", "weights": (np.arange(model.n) < model.n - 1) * 1.0}
+    positions = partial(theory.joint_positions_from_poses, model, model.poses, reference=q)
+    assert_rejected(
+        (lambda: theory.joint_rates_from_twists(model, q, V, **given), f"{last} undetermined"),
+        (lambda: positions(**given), f"{last} undetermined"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -311,10 +311,7 @@ def test_unobserved_joints_are_named():
         ({"weights": np.ones(7)}, "weights are only used by the method 'least_squares'"),
         ({"method": "least_squares", "weights": np.ones(3)}, r"weights: expected \(7,\), \(7, 6\)"),
         ({"method": "least_squares", "weights": -np.ones(7)}, "weights of body '.*1': expected a"),
-        (
-            {"method": "least_squares", "weights": np.tril(np.ones((7, 6, 6)))},
-            "expected a symmetric positive semidefinite matrix",
-        ),
+        ({"method": "least_squares", "weights": np.tril(np.ones((7, 6, 6)))}, "symmetric"),
     ],
 )
 def test_bad_methods_and_weights_are_named(options, message):
@@ -329,23 +326,18 @@ def test_bad_methods_and_weights_are_named(options, message):
 def test_bad_motions_are_named():
     model = panda()
     zero, V = np.zeros(model.n), np.zeros((model.n, 6))
-    with pytest.raises(dyn.InputError, match=r"poses: expected shape \(..., 7, 4, 4\)"):
-        theory.joint_positions_from_poses(model, model.poses[1:])
-    with pytest.raises(dyn.InputError, match=r"the rotation of poses\[2\] is not a rotation"):
-        theory.joint_positions_from_poses(
-            model, model.poses * (1 + (np.arange(7) == 2)[:, None, None])
-        )
-    with pytest.raises(dyn.InputError, match=r"reference: expected shape"):
-        theory.joint_positions_from_poses(model, model.poses, reference=zero[1:])
-    with pytest.raises(dyn.InputError, match=r"twists: expected shape \(..., 7, 6\)"):
-        theory.joint_rates_from_twists(model, zero, V[1:])
-    with pytest.raises(dyn.InputError, match=r"accelerations\[0, 0\] is nan"):
-        theory.joint_accelerations_from_motion(model, zero, V, np.full((7, 6), np.nan))
-    with pytest.raises(dyn.InputError, match="batch dimensions do not broadcast: q"):
-        theory.joint_rates_from_twists(model, np.zeros((2, 7)), np.zeros((3, 7, 6)))
-    with pytest.raises(dyn.InputError, match=r"twists \(2,\), accelerations \(3,\)"):
-        theory.joint_accelerations_from_motion(
-            model, zero, np.zeros((2, 7, 6)), np.zeros((3, 7, 6)), method="least_squares"
-        )
-    with pytest.raises(dyn.InputError, match="representation 'world'"):
-        theory.joint_rates_from_twists(model, zero, V, representation="world")
+    scaled = model.poses * (1 + (np.arange(7) == 2)[:, None, None])
+    positions = partial(theory.joint_positions_from_poses, model)
+    rates = partial(theory.joint_rates_from_twists, model)
+    accelerations = partial(theory.joint_accelerations_from_motion, model, zero)
+    V2, a3, fit = np.zeros((2, 7, 6)), np.zeros((3, 7, 6)), {"method": "least_squares"}
+    assert_rejected(
+        (lambda: positions(model.poses[1:]), "poses: (..., 7, 4, 4)"),
+        (lambda: positions(scaled), "poses[2] rotation"),
+        (lambda: positions(model.poses, reference=zero[1:]), "reference: shape"),
+        (lambda: rates(zero, V[1:]), "twists: (..., 7, 6)"),
+        (lambda: accelerations(V, np.full((7, 6), np.nan)), "accelerations[0, 0] is nan"),
+        (lambda: rates(np.zeros((2, 7)), a3), "batch dimensions do not broadcast: q"),
+        (lambda: accelerations(V2, a3, **fit), "twists (2,), accelerations (3,)"),
+        (lambda: rates(zero, V, representation="world"), "representation 'world'"),
+    )

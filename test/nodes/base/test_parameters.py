@@ -13,26 +13,18 @@ from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from multibody_dynamics.nodes.base.parameters import (
-    NodeParameters,
-    ParameterError,
-    ParameterServer,
-    UnknownParameter,
-    field_types,
-    markdown_table,
-    parameter,
-)
+from multibody_dynamics.nodes.base import parameters
 from multibody_dynamics.nodes.following.feedforward_parameters import FeedforwardParameters
 
 
 @dataclass(frozen=True)
-class Example(NodeParameters):
-    gain: float = parameter(0.5, "how much", unit="1/s", bounds=(0.0, 2.0), live=True)
-    joints: tuple[str, ...] = parameter((), "whose")
+class Example(parameters.NodeParameters):
+    gain: float = parameters.parameter(0.5, "how much", unit="1/s", bounds=(0.0, 2.0), live=True)
+    joints: tuple[str, ...] = parameters.parameter((), "whose")
 
 
 def test_markdown_table():
-    assert markdown_table(Example).splitlines() == [
+    assert parameters.markdown_table(Example).splitlines() == [
         "| parameter | type | default | unit | range | when | listed | description |",
         "|---|---|---|---|---|---|---|---|",
         "| `autostart` | bool | `false` |  |  | unconfigured | yes | configure and"
@@ -65,7 +57,7 @@ def test_every_number_of_the_feedforward_node_has_a_range_that_contains_its_defa
         if isinstance(field.default, float):
             low, high = field.metadata["bounds"]
             assert low <= field.default <= high
-    assert field_types(FeedforwardParameters).keys() == {
+    assert parameters.field_types(FeedforwardParameters).keys() == {
         field.name for field in dataclasses.fields(FeedforwardParameters)
     }
 
@@ -82,7 +74,7 @@ def test_every_number_of_the_feedforward_node_has_a_range_that_contains_its_defa
     ],
 )
 def test_parameters_of_the_feedforward_node_are_checked_against_each_other(changes, says):
-    with pytest.raises(ParameterError, match=says):
+    with pytest.raises(parameters.ParameterError, match=says):
         FeedforwardParameters(**changes).check()
 
 
@@ -96,7 +88,7 @@ def test_accepted_changes_take_effect_and_are_announced(distribution, monkeypatc
     rclpy.init(context=context)
     node = rclpy.create_node("example", context=context)
     changes = []
-    server = ParameterServer(node, Example, on_change=changes.append)
+    server = parameters.ParameterServer(node, Example, on_change=changes.append)
     accepted, refused = node.set_parameters([Parameter("gain", value=g) for g in (1.5, 3.0)])
     assert (accepted.successful, refused.successful) == (True, False)
     assert [values.gain for values in changes] == [server.values.gain] == [1.5]
@@ -109,25 +101,27 @@ def test_accepted_changes_take_effect_and_are_announced(distribution, monkeypatc
 class Layered(Example):
     """The parameters of a kind are listed if it is chosen."""
 
-    kind: str = parameter("soft", "which", choices=("soft", "hard"), live=True)
-    softness: float = parameter(0.1, "of soft", bounds=(0.0, 1.0))
-    hardness: float = parameter(0.2, "of hard", bounds=(0.0, 1.0), live=True)
-    rows: tuple[float, ...] = parameter((), "rarely used")
+    kind: str = parameters.parameter("soft", "which", choices=("soft", "hard"), live=True)
+    softness: float = parameters.parameter(0.1, "of soft", bounds=(0.0, 1.0))
+    hardness: float = parameters.parameter(0.2, "of hard", bounds=(0.0, 1.0), live=True)
+    rows: tuple[float, ...] = parameters.parameter((), "rarely used")
 
     def listed(self) -> set[str]:
         return {"autostart", "gain", "kind", "softness" if self.kind == "soft" else "hardness"}
 
 
 @pytest.fixture
-def layered(ros_domain_id: int) -> Iterator[Callable[..., tuple[Node, ParameterServer[Layered]]]]:
+def layered(
+    ros_domain_id: int,
+) -> Iterator[Callable[..., tuple[Node, parameters.ParameterServer[Layered]]]]:
     context = Context()
     rclpy.init(context=context, domain_id=ros_domain_id)
     nodes = []
 
-    def start(**given: object) -> tuple[Node, ParameterServer[Layered]]:
+    def start(**given: object) -> tuple[Node, parameters.ParameterServer[Layered]]:
         overrides = [Parameter(name, value=value) for name, value in given.items()]
         nodes.append(rclpy.create_node("layered", context=context, parameter_overrides=overrides))
-        return nodes[-1], ParameterServer(nodes[-1], Layered)
+        return nodes[-1], parameters.ParameterServer(nodes[-1], Layered)
 
     yield start
     for node in nodes:
@@ -171,6 +165,6 @@ def test_other_parameters_are_declared_when_they_are_set_or_chosen(layered):
 @pytest.mark.ros
 def test_an_unknown_parameter_is_refused_with_a_proposal(layered):
     node, _ = layered()
-    with pytest.raises(UnknownParameter, match="'hardnes'; did you mean 'hardness'"):
+    with pytest.raises(parameters.UnknownParameter, match="'hardnes'; did you mean 'hardness'"):
         node.set_parameters([Parameter("hardnes", value=0.5)])
     assert not node.has_parameter("hardnes")

@@ -3,10 +3,12 @@
 
 """The robot of a node: the part of it that the parameters name, and its couplings."""
 
+from functools import partial
+
 import numpy as np
-import pytest
 from sensor_msgs.msg import JointState
 
+import urdf_parts
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.nodes.base.messages import JointStates
 from multibody_dynamics.nodes.base.parameters import ParameterError
@@ -15,20 +17,22 @@ from multibody_dynamics.nodes.base.robot import (
     ElasticRobotParameters,
     load_model,
 )
+from rejections import assert_rejected
 
-LINK = """<link name="{}"><inertial><origin xyz="0.1 0 0.05"/><mass value="1"/><inertia ixx="0.02"
-iyy="0.03" izz="0.025" ixy="0.001" ixz="0.002" iyz="-0.001"/></inertial></link>"""
-JOINT = """<joint name="{}" type="revolute"><parent link="{}"/><child link="{}"/>
-<origin xyz="0.1 0.2 0" rpy="0.3 0 0.5"/><axis xyz="0 0.6 0.8"/>
-<limit lower="-1" upper="1" velocity="1" effort="9"/>{}</joint>"""
-GRIPPER_ARM = (
-    '<robot name="arm"><link name="base"/>'
-    + "".join(map(LINK.format, ("upper", "hand", "left", "right")))
-    + JOINT.format("shoulder", "base", "upper", "")
-    + JOINT.format("wrist", "upper", "hand", "")
-    + JOINT.format("finger", "hand", "left", "")
-    + JOINT.format("other", "hand", "right", '<mimic joint="finger" multiplier="-1"/>')
-    + "</robot>"
+link = partial(
+    urdf_parts.link, mass=1.0, com="0.1 0 0.05", inertia="0.02 0.03 0.025 0.001 0.002 -0.001"
+)
+joint = partial(
+    urdf_parts.joint, xyz="0.1 0.2 0", axis="0 0.6 0.8", rpy="0.3 0 0.5", limit="-1 1 1 9"
+)
+GRIPPER_ARM = urdf_parts.robot(
+    "arm",
+    urdf_parts.link("base"),
+    *map(link, ("upper", "hand", "left", "right")),
+    joint("shoulder", "revolute", "base", "upper"),
+    joint("wrist", "revolute", "upper", "hand"),
+    joint("finger", "revolute", "hand", "left"),
+    joint("other", "revolute", "hand", "right", more='<mimic joint="finger" multiplier="-1"/>'),
 )
 
 
@@ -46,10 +50,10 @@ def test_the_parameters_choose_a_part_of_the_robot():
 
 
 def test_a_position_that_is_no_number_is_named():
-    with pytest.raises(ParameterError, match=r"'finger=open' is neither 'name' nor"):
-        loaded(locked_joints=("finger=open",))
-    with pytest.raises(dyn.ModelError, match="no joint 'thumb'"):
-        loaded(locked_joints=("thumb",))
+    assert_rejected(
+        (lambda: loaded(locked_joints=("finger=open",)), "'finger=open' neither", ParameterError),
+        (lambda: loaded(locked_joints=("thumb",)), "no joint 'thumb'", dyn.ModelError),
+    )
 
 
 def test_couplings_come_with_the_springs(tmp_path):

@@ -87,8 +87,7 @@ def start(ros: RosHarness, **parameters) -> tuple[NodeProcess, list[str]]:
 @pytest.mark.parametrize("words", [["--bogus"], ["-p", "gain"], ["--params-file", "missing.yaml"]])
 def test_wrong_ros_arguments_end_a_node_in_one_line(ros, words):
     node = ros.start("example", {}, *words, program=Path(__file__))
-    ros.until(lambda: node.exit_code is not None, "its end", patience=FIRST_START)
-    assert node.exit_code == 1
+    assert ros.exit_of(node, patience=FIRST_START) == 1
     (line,) = (line for line in node.output.splitlines() if "FATAL" in line)
     assert "ROS arguments" in line
     assert words[-1] in line
@@ -122,8 +121,7 @@ def test_a_node_that_cannot_start_by_itself_ends_with_an_error(ros):
     node = ros.start(
         "example", {"autostart": True, "fault": "reject configure"}, program=Path(__file__)
     )
-    ros.until(lambda: node.exit_code is not None, "its end", patience=FIRST_START)
-    assert node.exit_code == 1
+    assert ros.exit_of(node, patience=FIRST_START) == 1
     assert "configure is rejected on purpose" in node.output
     assert "autostart failed, still unconfigured" in node.output
 
@@ -193,8 +191,7 @@ def test_a_signal_interrupts_whatever_a_node_computes_while_it_is_configured(ros
     node.send(number)  # the launcher's, after the terminal's
     ros.until(lambda: "abandoned the attempt to configure" in node.output, "the reaction")
     assert time.monotonic() - begin < 5.0  # 0.1 s on an idle computer
-    ros.until(lambda: node.exit_code is not None, "its end")
-    assert node.exit_code == 0
+    assert ros.exit_of(node) == 0
     assert "Traceback" not in node.output
     assert "activate" not in node.output.split()
 
@@ -247,8 +244,7 @@ def test_parameters_are_checked_for_consistency_and_some_are_fixed(ros):
 )
 def test_an_invalid_override_ends_the_node_with_the_reason(ros, parameters, says):
     node = ros.start("example", parameters, program=Path(__file__))
-    ros.until(lambda: node.exit_code is not None, "its exit")
-    assert node.exit_code == 1
+    assert ros.exit_of(node) == 1
     assert says in node.output
     assert "Traceback" not in node.output
 
@@ -258,8 +254,7 @@ def test_an_exception_in_a_deferred_call_ends_the_node_in_order(ros, executor):
     node, steps = start(ros, fault="break later", executor=executor)
     assert ros.transition(node, "configure")
     ros.transition(node, "activate")
-    ros.until(lambda: node.exit_code is not None, "its exit")
-    assert node.exit_code == 1
+    assert ros.exit_of(node) == 1
     assert "RuntimeError: later breaks on purpose" in node.output
     ros.until(lambda: steps[-3:] == ["later", "deactivate", "cleanup"], "the shutdown")
 

@@ -17,6 +17,7 @@ from multibody_dynamics.nodes.base.messages import SECOND, MessageError
 from multibody_dynamics.nodes.following.followed_motion import FollowedMotion
 from multibody_dynamics.nodes.following.following_parameters import FollowingParameters
 from multibody_dynamics.nodes.following.trajectory_goal import ErrorCode
+from rejections import assert_rejected
 from ros_harness import NAMESPACE, RosHarness, ros
 
 __all__ = ["ros"]  # the fixture
@@ -134,8 +135,7 @@ def test_a_new_motion_ends_the_goal_of_the_one_before(bench):
 def test_a_rejected_motion_leaves_the_present_one_and_its_goal(bench):
     bench.followed.follow(request())
     bench.ends.verdicts.clear()
-    with pytest.raises(MessageError, match="limit"):
-        bench.followed.follow(request(Q0 + 5.0))
+    assert_rejected((lambda: bench.followed.follow(request(Q0 + 5.0)), "limit"), error=MessageError)
     assert bench.ends.verdicts == []
     np.testing.assert_allclose(at(bench, 1.0)[0], GOAL)
 

@@ -21,11 +21,8 @@ from multibody_dynamics.nodes.base.messages import (
     read_trajectory,
     trajectory_message,
 )
-from multibody_dynamics.nodes.following.large_trajectories import (
-    ATTEMPTS,
-    LARGE,
-    LargeTrajectories,
-)
+from multibody_dynamics.nodes.following.large_trajectories import ATTEMPTS, LARGE, LargeTrajectories
+from rejections import assert_rejected
 
 NAMES = ("shoulder", "elbow")
 START = 1_700_000_000 * SECOND
@@ -191,8 +188,7 @@ def test_a_trajectory_that_falls_due_while_it_is_planned_is_planned_here(bench):
 
 
 @pytest.mark.parametrize(
-    ("change", "reason"),
-    [({"scale": 10.0}, "position limit"), ({"scale": np.nan}, "not finite")],
+    ("change", "reason"), [({"scale": 10.0}, "position limit"), ({"scale": np.nan}, "not finite")]
 )
 def test_rejections_are_those_of_a_small_trajectory(bench, change, reason):
     bench.plan(message(**change))
@@ -220,8 +216,7 @@ def test_a_newer_one_supersedes_and_a_process_that_ends_is_reported(bench):
 
 def test_without_a_motion_there_is_nothing_to_start_from(bench):
     bench.motion.release()
-    with pytest.raises(MessageError, match="no joint state"):
-        bench.plan(message())
+    assert_rejected((lambda: bench.plan(message()), "no joint state"), error=MessageError)
     assert not bench.planner.is_busy
 
 

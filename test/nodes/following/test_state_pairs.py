@@ -11,12 +11,7 @@ from sensor_msgs.msg import JointState
 from elastic_arms import antagonistic_arm
 from multibody_dynamics.dynamics.control import BOTH, LINKS, MOTORS
 from multibody_dynamics.nodes.base.messages import JointStates, MessageError, set_stamp
-from multibody_dynamics.nodes.following.state_pairs import (
-    ALONE,
-    StateInputs,
-    StatePairs,
-    missing_of,
-)
+from multibody_dynamics.nodes.following import state_pairs
 
 MS = 1_000_000
 
@@ -24,7 +19,7 @@ MS = 1_000_000
 class Robot:
     def __init__(self, needs_links: bool = True) -> None:
         self.links, self.motors = JointStates(["a", "b"]), JointStates(["a", "b_1", "b_2"])
-        self.pairs = StatePairs(self.links, self.motors, needs_links=needs_links)
+        self.pairs = state_pairs.StatePairs(self.links, self.motors, needs_links=needs_links)
 
     def send(self, side: str, stamp: int, tolerance: float = 0.0) -> bool:
         """Add a state of one side, stamped in ms; returns whether it completes a pair."""
@@ -70,10 +65,10 @@ def test_states_of_one_side_read_in_a_row_drop_only_older_ones():
 @pytest.mark.parametrize(("late", "early"), [("links", "motors"), ("motors", "links")])
 def test_states_that_never_match_are_reported(late, early):
     robot = Robot()
-    for k in range(ALONE):
+    for k in range(state_pairs.ALONE):
         assert not robot.send((early, late)[k % 2], 2 * k + 1)
     with pytest.raises(MessageError, match=rf"the {late[:-1]} state is .*002000 s older"):
-        robot.send(early, 2 * ALONE + 1)
+        robot.send(early, 2 * state_pairs.ALONE + 1)
 
 
 def test_states_within_the_tolerance_pair_with_the_newer_stamp():
@@ -113,7 +108,7 @@ def test_missing_joints_are_named():
     message = JointState(name=["b_1"], position=[0.0])
     set_stamp(message.header.stamp, MS)
     robot.motors.accept(message, MS)
-    assert missing_of([robot.links, robot.motors]) == "a, b, a, b_2"
+    assert state_pairs.missing_of([robot.links, robot.motors]) == "a, b, a, b_2"
 
 
 class Watch:
@@ -142,9 +137,9 @@ def inputs(
     stale: Sequence[str] = (),
     can_stop_on_links: bool = True,
     has_begun: bool = True,
-) -> StateInputs:
+) -> state_pairs.StateInputs:
     """Inputs of a joint with one motor and one with two; the sides in `stale` have timed out."""
-    found = StateInputs(ACTUATORS, names, {}, can_stop_on_links=can_stop_on_links)
+    found = state_pairs.StateInputs(ACTUATORS, names, {}, can_stop_on_links=can_stop_on_links)
     for side in found.topics:
         found.watch(side, Watch())
         found._watches[side].stale = side in stale
@@ -152,7 +147,7 @@ def inputs(
     return found
 
 
-def accept(found: StateInputs, side: str, stamp: int, **rows: list[float]) -> bool:
+def accept(found: state_pairs.StateInputs, side: str, stamp: int, **rows: list[float]) -> bool:
     """Add a state of one side, stamped in ms; returns whether it completes a pair."""
     message = JointState(name=list(NAMES[side]), **rows)
     set_stamp(message.header.stamp, stamp * MS)

@@ -11,6 +11,7 @@ from sensor_msgs.msg import JointState
 
 from multibody_dynamics.nodes.validation.reported_recordings import StateRecorder
 from multibody_dynamics.validation.recordings import Recording
+from rejections import assert_rejected
 
 ENOUGH = 50_000  # messages
 
@@ -37,11 +38,9 @@ def test_a_full_disk_is_reported_and_the_messages_so_far_are_kept(tmp_path, file
             message.header.stamp.sec = k
             recorder.add(message)
 
-    with pytest.raises(OSError, match="too large"):
-        fill()
+    assert_rejected((lambda: fill(), "too large"), error=OSError)
     assert 0 < recorder.messages < ENOUGH
-    with pytest.raises(OSError, match="too large"):
-        recorder.close()
+    assert_rejected((lambda: recorder.close(), "too large"), error=OSError)
     files_are_small()
     recorder.close()
     stamps = np.concatenate([part.stamp for part in Recording(recorder.bag).read()])

@@ -10,14 +10,9 @@ import time
 
 import pytest
 
-from multibody_dynamics.tools.base.processes import (
-    NodeEndedError,
-    NodeProcess,
-    NodeProcesses,
-    RunError,
-    uninterrupted,
-)
+from multibody_dynamics.tools.base import processes
 from multibody_dynamics.tools.base.ros_settings import ros_environment
+from rejections import assert_rejected
 
 PATIENCE = 100.0  # s; a first start compiles
 
@@ -27,7 +22,7 @@ def test_a_failed_process_is_reported_with_its_log(tmp_path, ros_domain_id):
     parameters.write_text(
         "/**: {ros__parameters: {robot_file: absent.urdf, autostart: true, exit_when_done: true}}"
     )
-    with NodeProcesses() as nodes:
+    with processes.NodeProcesses() as nodes:
         node = nodes.start(
             "trajectory_node",
             parameters,
@@ -39,7 +34,7 @@ def test_a_failed_process_is_reported_with_its_log(tmp_path, ros_domain_id):
         while node.exit_code is None:
             assert time.monotonic() < deadline
             time.sleep(0.02)
-        with pytest.raises(NodeEndedError, match=r"(?s)status 1.*absent\.urdf"):
+        with pytest.raises(processes.NodeEndedError, match=r"(?s)status 1.*absent\.urdf"):
             nodes.check(may_leave=[node])
 
 
@@ -47,7 +42,7 @@ def test_signals_are_deferred_to_the_end_of_an_uninterrupted_block():
     steps = []
 
     def work() -> None:
-        with uninterrupted():
+        with processes.uninterrupted():
             signal.raise_signal(signal.SIGINT)
             signal.raise_signal(signal.SIGINT)
             steps.append("done")
@@ -67,7 +62,7 @@ time.sleep({patience})
 """
 
 
-class Program(NodeProcess):
+class Program(processes.NodeProcess):
     """Another program in place of a node: Python code."""
 
     def __init__(self, name, code, log):
@@ -81,7 +76,7 @@ class Program(NodeProcess):
 
 
 def programs(tmp_path, *statuses):
-    nodes = NodeProcesses()
+    nodes = processes.NodeProcesses()
     for k, status in enumerate(statuses):
         code = NODE.format(status=status, patience=PATIENCE)
         nodes._nodes.append(Program("arm_node", code, tmp_path / f"log_{k}"))
@@ -93,7 +88,7 @@ def test_nodes_of_the_same_executable_have_an_exit_code_each(tmp_path):
     first, second, third = nodes._nodes
     assert nodes.stop() == {first: 0, second: 3, third: 0}
     assert nodes.stop() == {}
-    with pytest.raises(RunError, match=r"arm_node exited with status 3; see .*log_1"):
+    with pytest.raises(processes.RunError, match=r"arm_node exited with status 3; see .*log_1"):
         programs(tmp_path, 0, 3, 0).stop_cleanly()
 
 
@@ -102,12 +97,11 @@ def test_a_node_that_cannot_be_stopped_does_not_keep_the_others_running(tmp_path
     first, second = nodes._nodes
     stuck = Stuck.__new__(Stuck)  # has no process
     nodes._nodes.append(stuck)
-    with pytest.raises(RunError, match="cannot be stopped"):
-        nodes.stop()
+    assert_rejected((lambda: nodes.stop(), "cannot be stopped"), error=processes.RunError)
     assert (first.exit_code, second.exit_code) == (0, 0)
     assert nodes.stop() == {}
 
 
-class Stuck(NodeProcess):
+class Stuck(processes.NodeProcess):
     def stop(self):
-        raise RunError("process 1 of arm_node cannot be stopped")
+        raise processes.RunError("process 1 of arm_node cannot be stopped")

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from multibody_dynamics.dynamics.control.arm.desired_motion import TrajectoryRequest
-from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.dynamics.motion.trajectories import hold, splice
 from multibody_dynamics.nodes.base.messages import SECOND
 from multibody_dynamics.tools import cli
@@ -19,6 +18,7 @@ from multibody_dynamics.tools.base.recording import CONTROL_TOPICS, Recording, S
 from multibody_dynamics.tools.demo.analysis import LAWS, PLANTS, load_control_runs, run_name
 from multibody_dynamics.tools.demo.control_report import OUTPUTS, write_control_report
 from multibody_dynamics.tools.demo.preparation import controllers, prepare
+from rejections import assert_rejected
 
 START = 1_700_000_000 * SECOND
 ERRORS = dict(zip(LAWS, (1e-3, 4e-3, 2e-5, 1e-5), strict=True))  # rad
@@ -136,5 +136,4 @@ def test_a_law_that_stopped_the_arm_has_no_ratio(folder, tmp_path):
 
 def test_a_folder_without_a_run_is_an_error(tmp_path):
     prepare(tmp_path, controllers()).write()
-    with pytest.raises(InputError, match="has no recording such as"):
-        load_control_runs(tmp_path)
+    assert_rejected((lambda: load_control_runs(tmp_path), "has no recording such as"))

@@ -26,18 +26,19 @@ from multibody_dynamics.tools.demo.analysis import Run, load_runs
 from multibody_dynamics.tools.demo.page import error_unit
 from multibody_dynamics.tools.demo.preparation import prepare
 from multibody_dynamics.tools.demo.report import OUTPUTS, _ratio, write_report
+from rejections import assert_rejected
+from urdf_parts import joint, link, robot
 
 START = 1_700_000_000 * SECOND
 PERIOD = SECOND // 100
 LATENCY = 300_000  # ns
 ERRORS = {"full": 1e-5, "quasi_static": 1e-4, "rigid": 1e-3}  # rad
-ROBOT = """
-<robot name="pendulum"><link name="stand"/>
-  <joint name="hinge" type="revolute"><parent link="stand"/><child link="rod"/>
-    <axis xyz="0 1 0"/><limit lower="-2" upper="2" velocity="6" effort="50"/></joint>
-  <link name="rod"><inertial><origin xyz="0 0 -0.4"/><mass value="2"/>
-    <inertia ixx="0.1" iyy="0.1" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
-</robot>"""
+ROBOT = robot(
+    "pendulum",
+    link("stand"),
+    joint("hinge", "revolute", "stand", "rod", axis="0 1 0", limit="-2 2 6 50"),
+    link("rod", 2.0, "0 0 -0.4", "0.1 0.1 0.01"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -158,11 +159,7 @@ def test_lost_messages_and_states_without_a_response_are_counted(folder):
     keep = np.ones(len(torque.stamp), dtype=bool)
     keep[[200, 201, 250]] = False
     bad = changed(
-        good,
-        "torque",
-        stamp=torque.stamp[keep],
-        sent=torque.sent[keep],
-        values=torque.values[keep],
+        good, "torque", stamp=torque.stamp[keep], sent=torque.sent[keep], values=torque.values[keep]
     )
     figures = bad.figures()
     assert figures["states without a torque"] == 3
@@ -278,12 +275,10 @@ def test_a_motion_that_was_stopped_has_no_ratio(folder, tmp_path, capsys):
 
 
 def test_a_folder_without_a_run_is_an_error(tmp_path):
-    with pytest.raises(InputError, match=r"no parameters\.yaml"):
-        write_report(tmp_path)
+    assert_rejected((lambda: write_report(tmp_path), "no parameters.yaml"))
     (tmp_path / "pendulum.urdf").write_text(ROBOT)
     prepare(tmp_path, robot=str(tmp_path / "pendulum.urdf")).write()
-    with pytest.raises(InputError, match="no recording"):
-        write_report(tmp_path)
+    assert_rejected((lambda: write_report(tmp_path), "no recording"))
 
 
 def test_generated_springs_follow_their_rule(folder):

@@ -14,24 +14,22 @@ from pathlib import Path
 
 import pytest
 
+import urdf_parts
 from multibody_dynamics.tools.demo.analysis import LAWS
 from multibody_dynamics.tools.demo.control_report import OUTPUTS as CONTROL_OUTPUTS
 from multibody_dynamics.tools.demo.report import OUTPUTS
+from urdf_parts import joint, link
 
 ROOT = Path(__file__).parents[3]
 PATIENCE = 300.0  # s; a first start compiles, maybe on a busy computer
-ROBOT = """
-<robot name="two"><link name="stand"/>
-  <joint name="shoulder" type="revolute"><parent link="stand"/><child link="upper"/>
-    <axis xyz="0 1 0"/><limit lower="-2" upper="2" velocity="6" effort="150"/></joint>
-  <link name="upper"><inertial><origin xyz="0.01 0.02 0.2"/><mass value="3"/>
-    <inertia ixx="0.06" iyy="0.05" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <joint name="elbow" type="continuous"><parent link="upper"/><child link="lower"/>
-    <origin xyz="0 0 0.4" rpy="0.3 0 0"/><axis xyz="0 1 0"/>
-    <limit velocity="6" effort="100"/></joint>
-  <link name="lower"><inertial><origin xyz="0.02 0 0.15"/><mass value="2"/>
-    <inertia ixx="0.04" iyy="0.03" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
-</robot>"""
+ROBOT = urdf_parts.robot(
+    "two",
+    link("stand"),
+    joint("shoulder", "revolute", "stand", "upper", axis="0 1 0", limit="-2 2 6 150"),
+    link("upper", 3.0, "0.01 0.02 0.2", "0.06 0.05 0.02"),
+    joint("elbow", "continuous", "upper", "lower", "0 0 0.4", "0 1 0", "0.3 0 0", "0 0 6 100"),
+    link("lower", 2.0, "0.02 0 0.15", "0.04 0.03 0.01"),
+)
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from bag_files import BEGIN, joint_state
 from multibody_dynamics.dynamics import InputError
 from multibody_dynamics.tools.live.bag_writer import BagWriter, RecordedTopic
 from multibody_dynamics.tools.live.message_definitions import MessageTypes
+from rejections import assert_rejected
 
 FOREVER = QosTime(9223372036, 854775807)
 QUALITY = Qos(
@@ -126,8 +127,7 @@ def test_whatever_ends_the_writing_is_a_failure(tmp_path, monkeypatch):
 
 
 def test_folders_that_cannot_be_created(tmp_path):
-    with pytest.raises(InputError, match="already exists and is not overwritten"):
-        BagWriter(tmp_path)
+    assert_rejected((lambda: BagWriter(tmp_path), "already exists and is not overwritten"))
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"file/bag cannot be written: Not a directory"):
         BagWriter(tmp_path / "file" / "bag")

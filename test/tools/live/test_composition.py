@@ -13,8 +13,8 @@ import pytest
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.tools.live.composition import NODES, compose, node_class
+from rejections import assert_rejected
 from ros_harness import NAMESPACE, RosHarness, ros
 
 __all__ = ["ros"]  # the fixture
@@ -37,10 +37,10 @@ def test_every_node_has_help(capsys, name):
 
 
 def test_unknown_and_duplicate_nodes_are_rejected():
-    with pytest.raises(InputError, match="unknown node 'x'"):
-        compose(["x"], [])
-    with pytest.raises(InputError, match="duplicate node name 'trajectory_node'"):
-        compose(["trajectory_node", "trajectory_node"], [])
+    assert_rejected(
+        (lambda: compose(["x"], []), "unknown node 'x'"),
+        (lambda: compose(["trajectory_node"] * 2, []), "duplicate 'trajectory_node'"),
+    )
 
 
 def test_two_nodes_in_one_process(ros: RosHarness, tmp_path: Path):

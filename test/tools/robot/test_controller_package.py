@@ -13,17 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from elastic_arms import (
-    antagonistic_arm,
-    damped_arm,
-    differential_wrist,
-    elastic_panda,
-    mixed_panda,
-    nonlinear_arm,
-    pretensioned_arm,
-    real_arm,
-    variable_arm,
-)
+import elastic_arms as arms
 from generated_controllers import (
     FLAGS,
     PERIOD,
@@ -39,23 +29,20 @@ from generated_controllers import (
 from multibody_dynamics.dynamics.control.arm import plausibility
 from multibody_dynamics.dynamics.control.arm.cycle_settings import MOST_RECOVERIES
 from multibody_dynamics.dynamics.control.arm.modes import FAULTS, Cause, Mode
-from multibody_dynamics.dynamics.core.errors import DynamicsError, InputError
+from multibody_dynamics.dynamics.core.errors import DynamicsError
 from multibody_dynamics.dynamics.motion.segments import ANSWERS, Answer
 from multibody_dynamics.simulation.compiled_controller import CompiledController
+from multibody_dynamics.tools.robot import generated_design
 from multibody_dynamics.tools.robot.controller_package import controller_package
 from multibody_dynamics.tools.robot.controller_plugin import in_tables, in_template
-from multibody_dynamics.tools.robot.generated_design import (
-    motors_at_rest,
-    rest_of_motors,
-    start_position,
-)
+from rejections import assert_rejected
 
 TOLERANCE = 1e-12  # of the largest torque; below 1e-13 where it was measured
 ARMS = {
-    "panda": elastic_panda, "rigid joints": mixed_panda, "six joints": six_joints,
-    "oblique": oblique, "hardening": nonlinear_arm, "antagonistic": antagonistic_arm,
-    "pretension": pretensioned_arm, "variable": variable_arm, "damped": damped_arm,
-    "wrist": differential_wrist, "real drives": real_arm,
+    "panda": arms.elastic_panda, "rigid joints": arms.mixed_panda, "six joints": six_joints,
+    "oblique": oblique, "hardening": arms.nonlinear_arm, "antagonistic": arms.antagonistic_arm,
+    "pretension": arms.pretensioned_arm, "variable": arms.variable_arm, "damped": arms.damped_arm,
+    "wrist": arms.differential_wrist, "real drives": arms.real_arm,
 }  # fmt: skip
 MATHEMATICS = {
     "sin", "cos", "sincos", "exp", "expm1", "tanh", "sqrt", "ceil", "fmin", "fmax", "fabs",
@@ -107,7 +94,7 @@ def test_a_stop_at_low_speed_needs_no_torque_beyond_its_limit(tmp_path, name):
 
 @needs_compiler
 def test_as_many_recoveries_as_a_controller_can_count_are_counted(tmp_path):
-    twins = Twins(designed(antagonistic_arm(), recovery_limit=MOST_RECOVERIES), tmp_path)
+    twins = Twins(designed(arms.antagonistic_arm(), recovery_limit=MOST_RECOVERIES), tmp_path)
     start(twins)
     for _ in range(MOST_RECOVERIES + 1):
         twins.run(20, links=False)
@@ -123,7 +110,7 @@ def test_as_many_recoveries_as_a_controller_can_count_are_counted(tmp_path):
 def test_filters_and_references_are_equal_bit_for_bit(tmp_path, order):
     """A filter divides differences of positions by the period, and gains multiply all of them: one
     rounding more here is as much as all others together."""
-    twins = Twins(designed(elastic_panda(), filter_order=order), tmp_path)
+    twins = Twins(designed(arms.elastic_panda(), filter_order=order), tmp_path)
     twins.time = 700.0
     start(twins)
     assert not twins.append(twins.time + 0.12, goal(twins, 0.1))
@@ -155,7 +142,7 @@ def test_the_options_are_the_same_in_c_and_python(tmp_path, name, options):
 
 @needs_compiler
 def test_hold_only_stops_and_holds(tmp_path):
-    twins = Twins(designed(elastic_panda(), law="hold"), tmp_path)
+    twins = Twins(designed(arms.elastic_panda(), law="hold"), tmp_path)
     twins.run(40)
     twins.activate()
     twins.run(100)
@@ -218,9 +205,9 @@ def play(twins: Twins, kind: str, *arguments) -> None:
 
 
 DESIGNS = {
-    "panda": lambda: designed(elastic_panda(), torque_rate=500.0),
+    "panda": lambda: designed(arms.elastic_panda(), torque_rate=500.0),
     "oblique": lambda: designed(oblique(), delay=0.004, recovery_limit=2),
-    "antagonistic": lambda: designed(antagonistic_arm(), disturbance_bandwidth=0.0),
+    "antagonistic": lambda: designed(arms.antagonistic_arm(), disturbance_bandwidth=0.0),
 }
 
 
@@ -262,7 +249,7 @@ def test_whatever_happens_is_answered_alike_in_c_and_python(tmp_path, name):
 
 @needs_compiler
 def test_bad_and_late_references(tmp_path):
-    twins = Twins(designed(elastic_panda()), tmp_path)
+    twins = Twins(designed(arms.elastic_panda()), tmp_path)
     n = twins.design.model.n
     moving = np.zeros((5, n))
     assert twins.append(1.0, moving)  # not active
@@ -292,7 +279,7 @@ def test_bad_and_late_references(tmp_path):
 
 @needs_compiler
 def test_the_reference_is_continuous_to_the_fourth_derivative_and_brakes_within_its_limit(tmp_path):
-    twins = Twins(designed(elastic_panda(), stop_acceleration=20.0), tmp_path)
+    twins = Twins(designed(arms.elastic_panda(), stop_acceleration=20.0), tmp_path)
     start(twins)
     for k in range(1, 4):
         assert not twins.append(twins.time + 0.2 * k, goal(twins, (-1.0) ** k * 0.4))
@@ -314,7 +301,7 @@ def test_the_reference_is_continuous_to_the_fourth_derivative_and_brakes_within_
 
 @needs_compiler
 def test_a_motion_is_cut_and_continued(tmp_path):
-    twins = Twins(designed(elastic_panda()), tmp_path)
+    twins = Twins(designed(arms.elastic_panda()), tmp_path)
     start(twins)
     here = np.array(twins.c.desired)
     twins.append(twins.time + 0.1, goal(twins, 0.1))
@@ -394,7 +381,7 @@ def test_a_stream_is_the_same_in_c_and_python_and_stops_smoothly(tmp_path, name)
 
 @needs_compiler
 def test_limits_of_torques_and_rates(tmp_path):
-    arm = elastic_panda()
+    arm = arms.elastic_panda()
     design = designed(arm, torque_rate=50.0, disturbance_bandwidth=0.0)
     low = design.parameters | {"torque_limit": 0.04 * arm.actuators.torque_limit}
     twins = Twins(design._replace(parameters=low), tmp_path)
@@ -414,7 +401,7 @@ def test_limits_of_torques_and_rates(tmp_path):
 @needs_compiler
 @pytest.mark.parametrize("loses", ["states", "clock"])
 def test_the_torque_does_not_step_when_the_state_is_lost(tmp_path, loses):
-    design = designed(elastic_panda(), disturbance_bandwidth=0.0)
+    design = designed(arms.elastic_panda(), disturbance_bandwidth=0.0)
     twins = Twins(design, tmp_path)
     start(twins)
     twins.append(twins.time + 0.3, goal(twins, 1.0))
@@ -437,7 +424,7 @@ def test_the_torque_does_not_step_when_the_state_is_lost(tmp_path, loses):
 
 @needs_compiler
 def test_a_torque_that_is_not_finite_is_never_sent(tmp_path):
-    design = designed(elastic_panda(), disturbance_bandwidth=0.0, tracking_tolerance=0.0)
+    design = designed(arms.elastic_panda(), disturbance_bandwidth=0.0, tracking_tolerance=0.0)
     gains = design.parameters["gains"].copy()
     gains[3, 2] = 1e308
     twins = Twins(design._replace(parameters=design.parameters | {"gains": gains}), tmp_path)
@@ -460,11 +447,13 @@ def test_a_torque_that_is_not_finite_is_never_sent(tmp_path):
 
 
 @needs_compiler
-@pytest.mark.parametrize("made", [elastic_panda, mixed_panda, antagonistic_arm, variable_arm])
+@pytest.mark.parametrize(
+    "made", [arms.elastic_panda, arms.mixed_panda, arms.antagonistic_arm, arms.variable_arm]
+)
 def test_states_that_are_not_plausible_are_refused_in_c_and_python_alike(tmp_path, made):
     design = designed(made())
-    q = start_position(design)
-    theta = motors_at_rest(design, q)
+    q = generated_design.start_position(design)
+    theta = generated_design.motors_at_rest(design, q)
     wrong = {"sign": (q, -theta), "links": (q[[1, 0, *range(2, len(q))]], theta)}
     if len(q) == len(theta):
         wrong["sides"] = (theta, q)
@@ -499,7 +488,7 @@ def test_activation_begins_with_the_torque_that_balances_the_springs(tmp_path, n
     twins.waves = 0.0
     twins.run(40)
     twins.activate()
-    wanted = rest_of_motors(design, twins.q).torque
+    wanted = generated_design.rest_of_motors(design, twins.q).torque
     for _ in range(600):
         twins.run(1)
         np.testing.assert_allclose(twins.c.torque, wanted, atol=1e-6 * np.abs(wanted).max())
@@ -517,7 +506,7 @@ def test_activation_begins_with_the_torque_that_balances_the_springs(tmp_path, n
 )
 def test_encoders_that_repeat_their_values_in_motion_are_missing(tmp_path, frozen, fault):
     """As by a `read` that fails in silence; a single encoder of a side is enough."""
-    twins = Twins(designed(elastic_panda(), disturbance_bandwidth=0.0), tmp_path)
+    twins = Twins(designed(arms.elastic_panda(), disturbance_bandwidth=0.0), tmp_path)
     start(twins)
     q, theta = twins.python.filters.samples.last_q[1], twins.python.filters.samples.last_theta[1]
     kept = float(q), float(theta)
@@ -678,7 +667,7 @@ def test_the_package_tests_itself(tmp_path, name, period):
 @needs_compiler
 @pytest.mark.skipif(which("nm") is None, reason="needs nm")
 def test_the_core_calls_nothing_but_mathematics_and_has_no_global_state(tmp_path):
-    generated(designed(elastic_panda()), tmp_path)
+    generated(designed(arms.elastic_panda()), tmp_path)
     defined, undefined = set(), set()
     for source in tmp_path.glob("arm_*.c"):
         command = ["cc", "-std=c99", "-O1", "-fno-pie", "-fno-pic", "-c", source, "-o", "object.o"]
@@ -695,7 +684,7 @@ def test_the_core_calls_nothing_but_mathematics_and_has_no_global_state(tmp_path
 @needs_compiler
 @pytest.mark.skipif(which("cmake") is None or which("c++") is None, reason="needs CMake and C++")
 def test_the_package_builds_with_cmake_and_its_headers_with_cplusplus(tmp_path):
-    generated(designed(antagonistic_arm()), tmp_path)
+    generated(designed(arms.antagonistic_arm()), tmp_path)
     build = tmp_path / "build"
     for command in (
         ["cmake", "-S", tmp_path, "-B", build],
@@ -712,7 +701,7 @@ def test_the_package_builds_with_cmake_and_its_headers_with_cplusplus(tmp_path):
 
 @needs_compiler
 def test_every_state_fault_and_answer_has_its_number_and_its_name_in_c(tmp_path):
-    folder = generated(designed(antagonistic_arm()), tmp_path)
+    folder = generated(designed(arms.antagonistic_arm()), tmp_path)
     header = (folder / "arm_controller.h").read_text()
     c = CompiledController(library(folder))
     texts = {
@@ -732,7 +721,7 @@ def test_every_state_fault_and_answer_has_its_number_and_its_name_in_c(tmp_path)
 
 
 def test_the_files_describe_themselves():
-    design = designed(antagonistic_arm())
+    design = designed(arms.antagonistic_arm())
     files = controller_package(design, "", ["robot.urdf, SHA-256 0123"])
     name = next(file for file in files if file.endswith("_controller.h"))
     core = {file: text for file, text in files.items() if re.fullmatch(r"\w+\.[ch]", file)}
@@ -745,7 +734,7 @@ def test_the_files_describe_themselves():
     for joint in (*design.model.joint_names, *design.actuators.motor_names):
         assert joint in files[name]
     assert files == controller_package(
-        designed(antagonistic_arm()), "", ["robot.urdf, SHA-256 0123"]
+        designed(arms.antagonistic_arm()), "", ["robot.urdf, SHA-256 0123"]
     )
     included = {
         line for text in core.values() for line in text.splitlines() if "#include <" in line
@@ -754,9 +743,8 @@ def test_the_files_describe_themselves():
 
 
 def test_a_wrong_name_is_refused():
-    arm = elastic_panda()
-    with pytest.raises(InputError, match="try 'robot_7dof'"):
-        controller_package(designed(arm), "7dof")
+    arm = arms.elastic_panda()
+    assert_rejected((lambda: controller_package(designed(arm), "7dof"), "try 'robot_7dof'"))
 
 
 def test_only_names_in_the_code_get_the_prefix():

@@ -17,6 +17,7 @@ from multibody_dynamics.dynamics.model.inertia import decompose
 from multibody_dynamics.nodes.base.parameters import NodeParameters
 from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools.robot import gazebo
+from rejections import assert_rejected
 from robots import panda
 
 CONFIG = share_directory() / "config"
@@ -158,24 +159,26 @@ def test_a_moving_link_without_mass_is_rejected(one):
 
 
 def test_unsupported_joints_are_rejected(one, tmp_path):
-    for actuator in (
-        dyn.elastic.Rigid(dyn.elastic.Motor(0.1)),
-        dyn.elastic.SeriesElastic(
-            dyn.elastic.Motor(0.1), dyn.elastic.LinearSpring(100.0), damping=1.0
+    motor, linear = dyn.elastic.Motor(0.1), dyn.elastic.LinearSpring(100.0)
+    rail = tmp_path / "rail.urdf"
+    rail.write_text(ONE.replace("revolute", "prismatic"))
+
+    def converted(*actuator, file=one, **options):
+        actuators = dyn.Actuators(("j",), actuator) if actuator else springs()
+        return lambda: gazebo.convert(file, actuators, controllers="", **options)
+
+    assert_rejected(
+        (converted(dyn.elastic.Rigid(motor)), "joint 'j'"),
+        (converted(dyn.elastic.SeriesElastic(motor, linear, damping=1.0)), "joint 'j'"),
+        (
+            converted(dyn.elastic.SeriesElastic(motor, dyn.elastic.CubicSpring(100.0, 10.0))),
+            "joint 'j'",
         ),
-        dyn.elastic.SeriesElastic(dyn.elastic.Motor(0.1), dyn.elastic.CubicSpring(100.0, 10.0)),
-    ):
-        with pytest.raises(dyn.InputError, match="joint 'j'"):
-            gazebo.convert(one, dyn.Actuators(("j",), (actuator,)), controllers="")
-    with pytest.raises(dyn.InputError, match="expected 1 positions"):
-        gazebo.convert(one, springs(), controllers="", initial=[1.0, 2.0])
-    one.write_text(ONE.replace("revolute", "prismatic"))
-    with pytest.raises(dyn.InputError, match="'j' is prismatic"):
-        gazebo.convert(one, springs(), controllers="")
-    with pytest.raises(dyn.InputError, match="springs are missing"):
-        gazebo.prepare(tmp_path, robot=str(one))
-    with pytest.raises(dyn.InputError, match="not a comma-separated list of numbers"):
-        gazebo.prepare(tmp_path, initial="0,x")
+        (converted(initial=[1.0, 2.0]), "expected 1 positions"),
+        (converted(file=rail), "'j' is prismatic"),
+        (lambda: gazebo.prepare(tmp_path, robot=str(rail)), "springs are missing"),
+        (lambda: gazebo.prepare(tmp_path, initial="0,x"), "not a comma-separated list of numbers"),
+    )
 
 
 def test_every_name_has_the_prefix(files):

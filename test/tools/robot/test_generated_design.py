@@ -14,8 +14,8 @@ from multibody_dynamics.dynamics.control.laws.controller_settings import (
     ControllerSettings,
     make_controller,
 )
-from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.tools.robot.generated_design import motors_at_rest, start_position
+from rejections import assert_rejected
 
 
 @pytest.mark.parametrize("law", ["motor_pd", "state_feedback"])
@@ -42,8 +42,6 @@ def test_timeouts_are_longer_than_a_period():
         p = designed(arm, period=period).parameters
         assert p["link_timeout"] == p["motor_timeout"] == pytest.approx(timeout)
     assert designed(arm, link_timeout=0.002).parameters["link_timeout"] == 0.002
-    with pytest.raises(InputError, match=r"link_timeout is 0\.001: .*\(period, inf\]"):
-        designed(arm, link_timeout=0.001)
 
 
 def test_torques_stay_within_the_effort_limits_of_the_robot():
@@ -55,8 +53,7 @@ def test_torques_stay_within_the_effort_limits_of_the_robot():
     expected = np.r_[0.5, np.ones(6)] * arm.actuators.torque_limit
     np.testing.assert_array_equal(designed(limited).parameters["torque_limit"], expected)
     stuck = arm._replace(model=replace(arm.model, limits=limits._replace(effort=0.0 * effort)))
-    with pytest.raises(InputError, match=r"torque_limit, .*the robot's effort limits"):
-        designed(stuck)
+    assert_rejected((lambda: designed(stuck), "torque_limit, the robot's effort limits"))
     arm = variable_arm()
     several = arm.actuators.torque_limit_within(np.zeros(arm.model.n))
     counts = np.bincount(arm.actuators.joint_of_motor)[arm.actuators.joint_of_motor]
@@ -84,21 +81,22 @@ def test_motors_at_rest_carry_gravity():
 
 
 def test_wrong_options_are_named():
-    arm = elastic_panda()
-    for options, message in (
-        ({"law": "torque_control"}, "expected one of motor_pd, state_feedback, hold"),
-        ({"period": -1.0}, "period is -1"),
-        ({"stop_acceleration": 0.0}, r"stop_acceleration is 0\.0: must be one or 7 positive"),
-        ({"filter_order": 5}, "order"),
-        ({"max_step": 0.0}, "max_step"),
-        ({"filter_bandwidth": -1.0}, "bandwidth"),
-        ({"speed_factor": 0.0}, "speed is"),
-        ({"friction": 1.5}, "friction"),
-        ({"disturbance_bandwidth": -1.0}, "disturbance_bandwidth"),
-        ({"delay": -1e-3}, r"delay is -0\.001"),
-        ({"recovery_speed": 0.0}, r"recovery_speed is 0\.0: must be within \(0, inf\]"),
-        ({"recovery_limit": 33}, r"recovery_limit is 33: must be within \[0, 32\]"),
-        ({"delay": 1.0}, r"lead, half a period and the delay, is 1\.0005: must be within"),
-    ):
-        with pytest.raises(InputError, match=message):
-            designed(arm, **options)
+    def wrong(**options):
+        return lambda: designed(elastic_panda(), **options)
+
+    assert_rejected(
+        (wrong(law="torque_control"), "expected one of motor_pd, state_feedback, hold"),
+        (wrong(period=-1.0), "period is -1"),
+        (wrong(stop_acceleration=0.0), "stop_acceleration is 0.0: must be one or 7 positive"),
+        (wrong(filter_order=5), "order"),
+        (wrong(max_step=0.0), "max_step"),
+        (wrong(filter_bandwidth=-1.0), "bandwidth"),
+        (wrong(speed_factor=0.0), "speed is"),
+        (wrong(friction=1.5), "friction"),
+        (wrong(disturbance_bandwidth=-1.0), "disturbance_bandwidth"),
+        (wrong(delay=-1e-3), "delay is -0.001"),
+        (wrong(delay=1.0), "lead, half a period and the delay, is 1.0005: must be within"),
+        (wrong(recovery_speed=0.0), "recovery_speed is 0.0: must be within (0, inf]"),
+        (wrong(recovery_limit=33), "recovery_limit is 33: must be within [0, 32]"),
+        (wrong(link_timeout=0.001), "link_timeout is 0.001: (period, inf]"),
+    )

@@ -10,6 +10,7 @@ import pytest
 
 from multibody_dynamics.dynamics import InputError
 from multibody_dynamics.tools.robot.identified_results import read_results
+from rejections import assert_rejected
 
 
 def written(folder, content, name="identified.json"):
@@ -56,8 +57,7 @@ def test_payloads_stay_outside_of_the_urdf(tmp_path):
     for name in ("identified.yaml", "report.json"):  # the same numbers in other forms
         file = written(tmp_path, "{}", name)
         assert read_results(file).notes == read_results(tmp_path).notes
-    with pytest.raises(InputError, match="none of the files"):
-        read_results(tmp_path / "elsewhere")
+    assert_rejected((lambda: read_results(tmp_path / "elsewhere"), "none of the files"))
 
 
 @pytest.mark.parametrize(

@@ -23,13 +23,15 @@ from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools import cli
 from multibody_dynamics.tools.robot.spring_figures import lines, resonances, spring_figures
 from robots import PANDA
+from urdf_parts import joint, link, robot
 
 MASS, LENGTH, K, ROTOR = 2.0, 0.5, 300.0, 0.4
-PENDULUM = f"""<robot name="pendulum"><link name="stand"/>
-<joint name="hinge" type="revolute"><parent link="stand"/><child link="rod"/><axis xyz="0 1 0"/>
-<limit lower="-3" upper="3" velocity="4" effort="50"/></joint>
-<link name="rod"><inertial><origin xyz="0 0 {LENGTH}"/><mass value="{MASS}"/>
-<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>"""
+PENDULUM = robot(
+    "pendulum",
+    link("stand"),
+    joint("hinge", "revolute", "stand", "rod", axis="0 1 0", limit="-3 3 4 50"),
+    link("rod", MASS, f"0 0 {LENGTH}"),
+)
 INERTIA = 0.1 + MASS * LENGTH**2
 WEIGHT = MASS * 9.81 * LENGTH  # N m, with the rod horizontal
 

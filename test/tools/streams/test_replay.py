@@ -10,11 +10,7 @@ from multibody_dynamics.dynamics import load_actuators, load_urdf
 from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools import cli
 from multibody_dynamics.tools.streams.replay import replay, viewed
-from multibody_dynamics.tools.streams.stream_files import (
-    pilot_stream,
-    policy_stream,
-    write_stream,
-)
+from multibody_dynamics.tools.streams.stream_files import pilot_stream, policy_stream, write_stream
 from multibody_dynamics.tools.view.viewed_motion import motors_along
 
 CONFIG = share_directory() / "config"

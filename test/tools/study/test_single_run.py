@@ -8,16 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from multibody_dynamics.tools.study import single_run
 from multibody_dynamics.tools.study.conditions import CONDITIONS, Condition
-from multibody_dynamics.tools.study.single_run import (
-    SWING,
-    _outcome,
-    _swing,
-    _times,
-    plant_of,
-    push,
-    simulate,
-)
 from multibody_dynamics.tools.study.studied_laws import STUDIED_LAWS
 from study_arms import panda, two_links
 
@@ -26,7 +18,7 @@ EXACT = CONDITIONS["exact"]
 
 def run(arm, key, condition=EXACT, number=None, **options):
     law = STUDIED_LAWS[key]
-    return simulate(arm, law.at(number) if number else law, condition, **options)
+    return single_run.simulate(arm, law.at(number) if number else law, condition, **options)
 
 
 @pytest.mark.parametrize(
@@ -80,9 +72,9 @@ def test_a_law_without_design_is_lost():
 def test_a_swing_is_measured_about_the_trend():
     t = np.linspace(0.0, 0.2, 200)[:, None]
     drift = np.hstack([0.1 * t, -0.3 * t + 1.0])
-    assert _swing(drift) < 1e-12
+    assert single_run._swing(drift) < 1e-12
     swinging = drift + [0.0, 1.0] * (2e-3 * np.sqrt(2.0) * np.sin(2.0 * np.pi * 50.0 * t))
-    assert _swing(swinging) == pytest.approx(SWING, rel=0.01)
+    assert single_run._swing(swinging) == pytest.approx(single_run.SWING, rel=0.01)
 
 
 def test_only_a_swing_that_does_not_decay_is_unstable():
@@ -90,8 +82,8 @@ def test_only_a_swing_that_does_not_decay_is_unstable():
     errors, torques = np.ones((3, 1)), np.zeros((3, 1))
     for growth, is_lost in ((-1.0, False), (0.0, True), (1.0, True)):
         swing = 5e-3 * np.exp(growth * t) * np.sin(25.0 * t)
-        assert bool(_outcome(errors, torques, swing).lost) == is_lost
-    assert not _outcome(errors, torques, np.zeros((0, 1))).lost
+        assert bool(single_run._outcome(errors, torques, swing).lost) == is_lost
+    assert not single_run._outcome(errors, torques, np.zeros((0, 1))).lost
 
 
 def test_jitter_changes_the_lengths_of_the_cycles_and_costs_little():
@@ -123,17 +115,17 @@ def test_a_known_delay_is_predicted():
 def test_a_slower_motion_takes_longer():
     slow = Condition("slow", "", "speed", slower=2.0)
     end = two_links().motion.end_time
-    cycles = [_times(two_links(), each, np.inf, [0]).end for each in (EXACT, slow)]
+    cycles = [single_run._times(two_links(), each, np.inf, [0]).end for each in (EXACT, slow)]
     assert cycles[1] - cycles[0] == pytest.approx(1000 * end, abs=2)
 
 
 def test_a_planar_arm_is_pushed_within_its_plane():
     arm = two_links()
-    robot = plant_of(arm, "internal")
+    robot = single_run.plant_of(arm, "internal")
     robot.reset(arm.start)
-    push(robot, 10.0)
+    single_run.push(robot, 10.0)
     assert robot.applied_wrenches[-1, 3:].tolist() == [0.0, 0.0, 10.0]
-    robot = plant_of(panda(), "internal")
-    push(robot, 10.0)
+    robot = single_run.plant_of(panda(), "internal")
+    single_run.push(robot, 10.0)
     assert robot.applied_wrenches[-1, 3:].tolist() == [0.0, 10.0, 0.0]
     robot.applied_wrenches[:] = 0.0

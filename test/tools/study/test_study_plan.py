@@ -12,12 +12,7 @@ from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.tools.study.conditions import GROUPS
 from multibody_dynamics.tools.study.studied_laws import REFERENCE, STUDIED_LAWS, chosen_laws
 from multibody_dynamics.tools.study.studied_robots import built_in_robots
-from multibody_dynamics.tools.study.study_plan import (
-    Study,
-    chosen_study,
-    planned_runs,
-    run_study,
-)
+from multibody_dynamics.tools.study.study_plan import Study, chosen_study, planned_runs, run_study
 from robots import CONFIG
 from study_arms import TWO_LINKS
 
@@ -121,11 +116,7 @@ def test_results_do_not_depend_on_the_number_of_processes():
 
 def test_main_laws_are_judged_at_many_poses():
     study = Study(
-        robots=(TWO_LINKS,),
-        stiffnesses=(1.0,),
-        laws=chosen_laws([REFERENCE]),
-        groups=(),
-        poses=20,
+        robots=(TWO_LINKS,), stiffnesses=(1.0,), laws=chosen_laws([REFERENCE]), groups=(), poses=20
     )
     found = run_study(study).judgements
     assert [each.error for each in found] == [0.0, 0.1, 0.2, 0.3]

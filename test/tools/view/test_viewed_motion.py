@@ -14,6 +14,7 @@ from multibody_dynamics.dynamics.motion import sum_of_sines
 from multibody_dynamics.tools.view.viewed_motion import RobotState, planned, read_view
 from multibody_dynamics.validation.recordings import write_columns
 from recorded_arm import ARM, MODEL, NAMES, SPRINGS, driven
+from rejections import assert_rejected
 
 ACTUATORS = dyn.load_actuators(SPRINGS, NAMES, MODEL.joint_types)
 STIFFNESS = np.array([500.0, 250.0])  # N m/rad, as in that file
@@ -123,8 +124,7 @@ def test_at_rest_the_motors_carry_gravity():
 
 
 def test_problems_are_named(tmp_path):
-    with pytest.raises(InputError, match="no such file"):
-        read_view(tmp_path / "nothing.csv", MODEL)
+    assert_rejected((lambda: read_view(tmp_path / "nothing.csv", MODEL), "no such file"))
     write_columns(tmp_path / "one.csv", {"t": T, "q shoulder": T, "Q shoulder": T})
     with pytest.raises(InputError, match=r"no positions of elbow; .*--hold elbow=VALUE"):
         read_view(tmp_path / "one.csv", MODEL)
