@@ -102,6 +102,8 @@ def test_damaged_recordings_of_the_demo(folder, capsys, facts):
     [
         "inspect robot.urdf --no-timing --elastic-joints springs.yaml",
         "generate robot.urdf --elastic-joints springs.yaml -o out",
+        "stream policy --urdf robot.urdf --elastic-joints springs.yaml -o out",
+        "view robot.urdf --elastic-joints springs.yaml",
         *COMMANDS[:3:2],
     ],
 )

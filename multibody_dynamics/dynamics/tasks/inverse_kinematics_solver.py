@@ -361,7 +361,8 @@ class InverseKinematicsSolver(IndependentCopies):
         if twist is None:
             ahead = error
         else:
-            (spatial,) = convert_twist(poses, [twist], representation, "spatial")
+            rows = [as_array("twist", twist, (6,))]
+            (spatial,) = convert_twist(poses, rows, representation, "spatial")
             ahead = self._errors(state, self._goal(se3.exp(spatial * dt) @ poses))[0]
         change = ahead - np.exp(-gain * dt) * error
         step, free = np.zeros(model.n), np.ones(model.n, dtype=bool)

@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     config = share_directory() / "config"
     urdf = options.urdf or config / "robots" / "panda.urdf"
     springs = options.elastic_joints or config / "elastic_joints" / "panda.yaml"
-    model = load_urdf(urdf, (0.0, 0.0, -options.gravity))
+    model = load_urdf(urdf, (0.0, 0.0, -options.gravity), couplings=springs)
     actuators = load_actuators(springs, model.joint_names, model.joint_types)
     if options.file in KINDS:
         lower, upper = np.maximum(model.limits.lower, -3.0), np.minimum(model.limits.upper, 3.0)

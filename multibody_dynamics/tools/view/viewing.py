@@ -111,7 +111,8 @@ def _view_nodes(options: argparse.Namespace) -> int:
             model, actuators, shapes = _robot(options, options.urdf)
         else:
             text = wait_for_description(node, options.timeout)
-            model = parse_urdf(text, (0.0, 0.0, -options.gravity))
+            gravity, springs = (0.0, 0.0, -options.gravity), options.elastic_joints
+            model = parse_urdf(text, gravity, couplings=springs)
             actuators = _actuators(options, model)
             shapes = _reported(robot_shapes(model, text, None, options.meshes))
         return _serve(options, model, shapes, LiveTopics(node, model, actuators))
@@ -120,7 +121,8 @@ def _view_nodes(options: argparse.Namespace) -> int:
 def _robot(
     options: argparse.Namespace, urdf: Path
 ) -> tuple[MultibodyModel, Actuators | None, RobotShapes]:
-    model = load_urdf(urdf, (0.0, 0.0, -options.gravity))
+    gravity, springs = (0.0, 0.0, -options.gravity), options.elastic_joints
+    model = load_urdf(urdf, gravity, couplings=springs)
     shapes = robot_shapes(model, urdf_text(urdf), urdf.parent, getattr(options, "meshes", ()))
     return model, _actuators(options, model), _reported(shapes)
 

@@ -517,6 +517,8 @@ def test_bad_input_is_rejected_by_name():
         (solve(seed=-1), "seed: expected an integer, zero or greater, got -1"),
         (follow(q[:6]), "q"),
         (follow(target=np.eye(3)), "target"),
+        (follow(twist=np.full(6, np.nan)), "twist"),
+        (follow(twist=np.zeros(5)), "twist"),
         (follow(target=np.stack([one] * 2)), "target"),
         (follow(dt=0.0), "dt"),
         (follow(dt="now"), "dt: expected real numbers"),
