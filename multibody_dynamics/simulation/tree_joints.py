@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..dynamics.core import Array, InputError
 from ..dynamics.model import MultibodyModel
+from ..dynamics.model.couplings import joint_chains
 
 
 class TreeJoints(NamedTuple):
@@ -46,37 +47,23 @@ class TreeJoints(NamedTuple):
 
 def tree_joints(model: MultibodyModel) -> TreeJoints:
     """Raises InputError if the positions of the joints do not determine all coordinates."""
-    N = model.body_count
-    is_joint = np.array([not _is_between(model, i) for i in range(N)])
-    joint_of_body = np.cumsum(is_joint) - is_joint  # of a body in between: the next joint
-    bodies = np.flatnonzero(is_joint)
+    chains = joint_chains(model)
+    names, bodies = tuple(chains), np.array([chain[-1] for chain in chains.values()])
     X = model.body_screws[bodies]
     turns = np.linalg.norm(X[:, :3], axis=1)
     lengths = np.where(turns > 0.0, turns, np.linalg.norm(X[:, 3:], axis=1))
     lengths[np.abs(lengths - 1.0) < 1e-9] = 1.0  # rounding, which would make G inexact
     screws = X / (lengths * [_sign(model, int(i)) for i in bodies])[:, None]
     G, parents = np.zeros((len(bodies), model.n)), np.full(len(bodies), -1)
-    for i in range(N):
-        j, p = joint_of_body[i], int(model.parents[i])
-        G[j, model.coordinates[i]] += model.body_screws[i] @ screws[j] / (screws[j] @ screws[j])
-        if p >= 0 and is_joint[p]:
-            parents[j] = joint_of_body[p]
-    names = tuple(model.tree_joint_names[i] for i in bodies)
+    joint_of_body = {int(i): j for j, i in enumerate(bodies)}
+    for j, chain in enumerate(chains.values()):
+        parents[j] = joint_of_body.get(int(model.parents[chain[0]]), -1)
+        for i in chain:
+            G[j, model.coordinates[i]] += model.body_screws[i] @ screws[j] / (screws[j] @ screws[j])
     independent = _independent(model, names, G)
     R = np.zeros((model.n, len(bodies)))
     R[:, independent] = np.linalg.inv(G[independent])
     return TreeJoints(names, bodies, parents, screws, G, R, independent)
-
-
-def _is_between(model: MultibodyModel, i: int) -> bool:
-    """Whether body i is within a chain of joints on one axis that stands for one joint."""
-    return (
-        model.tree_joint_names[i] not in {*model.joint_names, *model.couplings}
-        and i + 1 < model.body_count
-        and model.parents[i + 1] == i
-        and not model.link_inertias[i].any()
-        and np.array_equal(model.poses[i], model.poses[i + 1])
-    )
 
 
 def _sign(model: MultibodyModel, i: int) -> float:
