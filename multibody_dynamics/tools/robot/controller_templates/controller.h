@@ -49,12 +49,6 @@ typedef struct {
     int flags[ROBOT_MOTORS];
 } robot_feedforward;
 
-/* Torques and loads of the springs at a measured state. */
-typedef struct {
-    double torque[ROBOT_JOINTS], rate[ROBOT_JOINTS], K[ROBOT_JOINTS];
-    double load[ROBOT_MOTORS], deflection[ROBOT_MOTORS];
-} robot_springs;
-
 //RECORDS//
 /* Everything that lasts from one cycle to the next. Allocate it once; its fields are private.
  * Nothing is locked: call all functions of one controller from one thread. */
@@ -68,21 +62,16 @@ typedef struct {
 
     robot_frozen frozen;
     robot_samples samples;
+    robot_springs springs; /* at the last state that was judged, measured or held */
 
     /* reference */
-    robot_reference reference;
-    robot_stream_limits stream_limits;
-    robot_ticks ticks;
-    robot_stream stream;
-    int streams; /* whether the motion is that of a stream, not of the reference */
+    robot_motion motion;
     double desired[5][ROBOT_JOINTS];
     double external_torque[ROBOT_JOINTS];
     double second[3][ROBOT_SECOND];
 
     /* laws */
     robot_feedforward now, later;
-    robot_springs springs;
-    robot_resting resting;
     robot_disturbances disturbances;
     robot_smoothed smoothed;
     int hold_is_started;
