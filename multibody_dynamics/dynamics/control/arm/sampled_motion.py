@@ -12,7 +12,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from ...core import Field, Integers, record_fields
+from ...core import Array, Field, Integers, record_fields
 from ...motion import StreamLimits
 from ...motion.segments import (
     ACCEPTED,
@@ -24,6 +24,7 @@ from ...motion.segments import (
     SEGMENTS,
     Segments,
     compiled_accept,
+    compiled_append,
     compiled_begin,
     compiled_cut,
     compiled_evaluate,
@@ -32,6 +33,7 @@ from ...motion.segments import (
     compiled_motion,
     compiled_stop,
 )
+from ...motion.streamed_motion import TAKE_OVER
 from ...motion.streams import POINTS, ROWS, Stream, Ticks, is_stream_at_rest
 from ...motion.streams import compiled_begin as compiled_begin_stream
 from ...motion.streams import compiled_follow as compiled_follow_stream
@@ -48,6 +50,10 @@ class SampledMotion(NamedTuple):
     limits: Annotated[StreamLimits, Field("of streams")]
     streams: Annotated[Integers, Field("whether the arm follows the stream, not the segments")]
     rests: Annotated[Integers, Field("whether the stream rested at the last evaluation")]
+    fading: Annotated[
+        Array,
+        Field("q..q'''' of the motion before a stream, which its segments fade", (5, "n")),
+    ]
 
 
 def sampled_motion(n: int, limits: StreamLimits) -> SampledMotion:
@@ -59,6 +65,7 @@ def sampled_motion(n: int, limits: StreamLimits) -> SampledMotion:
         record_fields.zeros(Stream, n=n, points=POINTS),
         own,
         *np.zeros((2, 1), dtype=np.int64),
+        np.zeros((5, n)),
     )
 
 
@@ -79,6 +86,11 @@ def evaluate_motion(m, time, now, state):
     """q..q'''' at a time, from the present one on."""
     if m.streams[0] != 0:
         compiled_follow_stream(m.ticks, m.stream, m.limits, time, state)
+        if m.segments.used[0] > 0:
+            compiled_evaluate(m.segments, time, now, m.fading)
+            for k in range(5):
+                for i in range(state.shape[1]):
+                    state[k, i] += m.fading[k, i]
     else:
         compiled_evaluate(m.segments, time, now, state)
 
@@ -87,7 +99,7 @@ def follow_motion(p, counts, m, now, state):
     """q..q'''' in this cycle; brakes where the motion would end without a further point."""
     if m.streams[0] != 0:
         evaluate_motion(m, now, now, state)
-        m.rests[0] = 1 if is_stream_at_rest(m.stream) else 0
+        m.rests[0] = 1 if is_stream_at_rest(m.stream) and m.segments.used[0] == 0 else 0
     elif compiled_follow(m.segments, now, p.lead, p.stop_acceleration, state):
         counts.late_references[0] += 1
 
@@ -102,7 +114,8 @@ def phase_of_motion(m):
 def append_point(p, counts, m, mode, now, desired, time, state):
     """Continue the motion to `state` at `time`; returns the answer, see :class:`.Answer`."""
     answer = NOT_READY
-    if is_following(mode) and (m.streams[0] == 0 or is_stream_at_rest(m.stream)):
+    rests = is_stream_at_rest(m.stream) and m.segments.used[0] == 0
+    if is_following(mode) and (m.streams[0] == 0 or rests):
         leave_stream(m, now, desired)
         answer = compiled_accept(m.segments, now, p.lead, time, state, p.lower, p.upper, p.velocity)
     counts.refused_points[0] += 0 if answer == ACCEPTED else 1
@@ -110,10 +123,11 @@ def append_point(p, counts, m, mode, now, desired, time, state):
 
 
 def follow_targets(m, mode, now, desired, start, is_stamped, times, positions, velocities, count):
-    """Follow the targets of a message, see :func:`.take_message`, from rest on; returns the answer.
-    A stream that begins outside of its limits may stay there."""
+    """Follow the targets of a message, see :func:`.take_message`, from the present motion on, which
+    must not brake; returns the answer. A stream that begins outside of its limits may stay there.
+    """
     begins = m.streams[0] == 0
-    if not is_following(mode) or count < 1 or (begins and phase_of_motion(m) != RESTING):
+    if not is_following(mode) or count < 1 or (begins and m.segments.brakes[0] != 0):
         return NOT_READY
     for k in range(count):
         is_valid = isfinite(times[k])
@@ -122,11 +136,17 @@ def follow_targets(m, mode, now, desired, start, is_stamped, times, positions, v
         if not is_valid:
             return NOT_FINITE
     if begins:
-        still = np.zeros(desired.shape[1])
         for i in range(desired.shape[1]):
             m.limits.lower[i] = min(m.limits.lower[i], desired[0, i])
             m.limits.upper[i] = max(m.limits.upper[i], desired[0, i])
-        compiled_begin_stream(m.ticks, m.stream, m.limits, now, desired[0], still)
+            for k in range(5):
+                m.fading[k, i] = desired[k, i] if k > 1 else 0.0
+        compiled_begin_stream(m.ticks, m.stream, m.limits, now, desired[0], desired[1])
+        compiled_begin(m.segments, now, m.fading)
+        for i in range(desired.shape[1]):
+            for k in range(5):
+                m.fading[k, i] = 0.0
+        compiled_append(m.segments, now + TAKE_OVER, m.fading)
         m.streams[0] = 1
         m.rests[0] = 0
     refused = compiled_take(

@@ -129,10 +129,11 @@ robot_answer robot_append(robot_controller *controller, double time,
                           double state[5][ROBOT_JOINTS]);
 
 /*
- * Follow the targets of a stream, from rest on: `count` positions, due at increasing `times` after
- * *start; if `start` is NULL, after the message should have arrived. NaN: a velocity that was not
- * sent. They replace the targets from the first of them on. Meanwhile, robot_append is refused
- * until the stream has come to rest. Returns ROBOT_POINT_FULL if points did not fit. See streams.md.
+ * Follow the targets of a stream, from the present motion on, unless it brakes: `count` positions,
+ * due at increasing `times` after *start; if `start` is NULL, after the message should have arrived.
+ * NaN: a velocity that was not sent. They replace the targets from the first of them on. Meanwhile,
+ * robot_append is refused until the stream has come to rest. Returns ROBOT_POINT_FULL if points did
+ * not fit. See streams.md.
  */
 robot_answer robot_follow(robot_controller *controller, const double *start, int count,
                           const double *times, double (*positions)[ROBOT_JOINTS],

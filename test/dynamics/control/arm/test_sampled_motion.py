@@ -11,7 +11,7 @@ import pytest
 from multibody_dynamics.dynamics.control import CycleCounts, Mode
 from multibody_dynamics.dynamics.control.arm import sampled_motion
 from multibody_dynamics.dynamics.core import record_fields
-from multibody_dynamics.dynamics.motion import StreamLimits
+from multibody_dynamics.dynamics.motion import StreamedMotion, StreamLimits
 from multibody_dynamics.dynamics.motion.segments import BRAKES, MOVING, RESTING, Answer
 
 FAR, FAST = np.full(2, 3.0), np.full(2, 2.0)
@@ -102,9 +102,34 @@ def test_a_stream_begins_at_rest_and_points_continue_from_its_end():
     assert arm.phase == RESTING
     np.testing.assert_allclose(arm.desired[0], START + 0.1, rtol=0, atol=1e-6)
     assert arm.append(arm.now + 0.5, START) == Answer.ACCEPTED
-    assert arm.follow(START) == Answer.NOT_READY
     arm.run(600)
     np.testing.assert_allclose(arm.desired[0], START, rtol=0, atol=1e-12)
+
+
+def test_a_stream_takes_over_a_motion_without_a_step_as_in_the_arm():
+    """It continues q..q'''' and leads to its target as the node's does, and refuses only brakes."""
+    arm = Arm()
+    arm.append(0.5, START + 0.3)
+    arm.run(200)
+    assert np.abs(arm.desired[2:]).max(axis=1).min() > 0.1
+    other = StreamedMotion(("a", "b"), LIMITS, arm.now, arm.desired)
+    assert arm.follow(START + 0.2) == Answer.ACCEPTED
+    other.add(arm.now, np.zeros(1), np.array([START + 0.2]), NO_RATES)
+    now = np.zeros((5, 2))
+    sampled_motion.evaluate_motion(arm.motion, arm.now, arm.now, now)
+    np.testing.assert_allclose(now, arm.desired, rtol=1e-12, atol=1e-12)
+    for _ in range(400):
+        arm.run(1)
+        other.evaluate(arm.now, now)
+        np.testing.assert_allclose(arm.desired, now, rtol=1e-9, atol=1e-9)
+    assert arm.append(arm.now + 0.5, START) == Answer.NOT_READY
+    arm.run(1500)
+    assert arm.phase == RESTING
+    np.testing.assert_allclose(arm.desired[0], START + 0.2, rtol=0, atol=1e-6)
+    arm.append(arm.now + 0.5, START)
+    arm.run(250)
+    sampled_motion.stop_motion(SETTINGS, arm.motion, Mode.FOLLOWING, arm.now, arm.desired)
+    assert arm.follow(START) == Answer.NOT_READY
 
 
 @pytest.mark.parametrize("request_", ["look ahead", "stop"])
