@@ -356,8 +356,8 @@ class RestingArm(IndependentCopies):
         return springs_agree(self._a, self, self.springs, q, theta, allowed)
 
     def balance(self, q: Array, theta: Array, second: Array, limit: Array) -> Array:
-        """(m,) motor torques within `limit` (m,) that balance the springs at rest there, with (3, v)
-        second outputs."""
+        """(m,) motor torques that balance the springs at rest there, within `limit` (m,), with the
+        second outputs (3, v)."""
         torque = np.zeros(len(theta))
         balance_springs(self._a, self, self.springs, q, theta, second, limit, torque)
         return torque
