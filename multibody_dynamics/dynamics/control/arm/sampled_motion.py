@@ -43,7 +43,8 @@ def sampled_motion(n: int, limits: StreamLimits) -> SampledMotion:
         record_fields.zeros(Ticks, n=n, rows=streams.ROWS),
         record_fields.zeros(Stream, n=n, points=streams.POINTS),
         own,
-        *np.zeros((2, 1), dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
         np.zeros((5, n)),
     )
 

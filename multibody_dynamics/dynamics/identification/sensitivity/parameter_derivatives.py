@@ -371,7 +371,9 @@ def _coupled_sensitivity(
 ) -> HybridDynamicsSensitivity:
     """The derivatives of M q'' + h = tau, solved for those of the free joints."""
     prescribed = np.flatnonzero(held).tolist()
-    qdd = hybrid_dynamics(model, q, qd, prescribed=prescribed, wrenches=wrenches, **given).qdd
+    qdd = hybrid_dynamics(
+        model, q, qd, prescribed=prescribed, qdd=given["qdd"], tau=given["tau"], wrenches=wrenches
+    ).qdd
     accelerated = None if by.qdd is None else by.qdd * held
     rate = inverse_dynamics_sensitivity(
         model, replace(by, qdd=accelerated, tau=None), q, qd, qdd, wrenches=wrenches
@@ -401,7 +403,7 @@ def _on_tree(model: MultibodyModel, by: ParameterDependence) -> ParameterDepende
         for name, value in given.items()
         if value is not None
     }
-    spread = {name: model.spread(value) for name, value in rows.items()}
+    spread: dict[str, Any] = {name: model.spread(value) for name, value in rows.items()}
     if (rotor := rows.get("rotor")) is not None:
         spread["rotor"] = np.zeros((*rotor.shape[:-1], model.body_count))
         spread["rotor"][..., model.first_bodies] = rotor
