@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dynamics.core import Array, InputError
-from ..dynamics.model import MultibodyModel
-from ..dynamics.model.couplings import joint_chains
+from ..dynamics.model import MultibodyModel, joint_chains
 
 
 class TreeJoints(NamedTuple):

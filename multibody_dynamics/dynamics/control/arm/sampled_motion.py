@@ -15,7 +15,6 @@ import numpy as np
 from ...core import Array, Field, Integers, record_fields
 from ...motion import StreamLimits, segments, streams
 from ...motion.segments import Answer, Segments
-from ...motion.streamed_motion import TAKE_OVER
 from ...motion.streams import Stream, Ticks
 from .modes import is_following
 
@@ -128,7 +127,7 @@ def follow_targets(m, mode, now, desired, start, is_stamped, times, positions, v
         for i in range(desired.shape[1]):
             for k in range(5):
                 m.fading[k, i] = 0.0
-        segments.compiled_append(m.segments, now + TAKE_OVER, m.fading)
+        segments.compiled_append(m.segments, now + streams.TAKE_OVER, m.fading)
         m.streams[0] = 1
         m.rests[0] = 0
     refused = streams.compiled_take_message(

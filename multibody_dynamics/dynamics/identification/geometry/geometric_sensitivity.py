@@ -41,8 +41,7 @@ from ...core import (
     transposed,
 )
 from ...lie import Representation, check_representation, convert_twist, se3
-from ...model import Frame, MultibodyModel, inertia
-from ...model.couplings import joint_chains
+from ...model import Frame, MultibodyModel, inertia, joint_chains
 from ...rigid import Wrenches, forward_kinematics, interbody_wrenches, jacobian, subtree_sums
 
 Unit = Literal["rad", "m"]

@@ -38,8 +38,7 @@ from ...core import (
     transposed,
 )
 from ...lie import se3, so3
-from ...model import MultibodyModel, inertia
-from ...model.couplings import joint_chains
+from ...model import MultibodyModel, inertia, joint_chains
 from ...rigid import (
     Wrenches,
     articulated_bodies,
