@@ -62,7 +62,6 @@ class FeedforwardNode(ManagedNode[FeedforwardParameters]):
         motion = DesiredMotion(robot.model.joint_names, robot.soft_limits, joint_turns(robot.model))
         self._cycle = cycle = FeedforwardCycle(self, self._setup, motion, action=self._action)
         TrajectoryInput(self, cycle.inputs, cycle.followed, self._action, robot.model.transmissions)
-        cycle.follow_streams()
 
     def reconfigure(self, values: FeedforwardParameters) -> None:
         if not self.activation.is_over:
@@ -105,13 +104,18 @@ class FeedforwardCycle:
 
         self.inputs = inputs = Inputs(node)
         self.supervisor = supervisor = CycleSupervisor(
-            node, inputs, cycle=self._run, has_state=self._has_state, on_jump=self._restart
-        )
+            node, inputs,
+            cycle=self._run,
+            has_state=lambda: bool(measured.stamp) and not self._watchdog.stale,
+            on_jump=self._restart,
+        )  # fmt: skip
         self.followed = followed = FollowedMotion(
             node, motion, measured.position, supervisor.events,
             action=action, on_enable=setup.position_check.accept_next,
         )  # fmt: skip
-        node.activation.callback(self._end)
+        node.activation.callback(self._publish_safe_output, "the node was deactivated")
+        stiffness = setup.stiffness.feasible(p.initial_stiffness, law.joint_torque)
+        StreamInput(node, inputs, followed, robot, limits, stiffness)
         self._wrench = WrenchInput(
             node, robot.model, inputs, supervisor, measured.position, limits.joint_torque
         )
@@ -123,15 +127,6 @@ class FeedforwardCycle:
         self.diagnostics = Diagnostics(node, robot.model.name, self._statuses)
         self.diagnostics.add(OtherControllers(node, self._outputs.command_topic).statuses)
         node.get_logger().info(f"active; gravity is {setup.gravity}; springs: {p.variant}")
-
-    def follow_streams(self) -> None:
-        """Listen to streams of targets for the joints."""
-        stiffness = self._stiffness.feasible(
-            self._node.parameters.initial_stiffness, self._law.joint_torque
-        )
-        StreamInput(
-            self._node, self.inputs, self.followed, self._setup.robot, self._limits, stiffness
-        )
 
     def reconfigure(self, p: FeedforwardParameters) -> None:
         """Take over live parameters."""
@@ -149,9 +144,6 @@ class FeedforwardCycle:
         self._safe_position = None
         self._ramp.end()
 
-    def _end(self) -> None:
-        self._publish_safe_output("the node was deactivated")
-
     # The cycle
 
     def _on_state(self, message: JointState) -> None:
@@ -160,9 +152,6 @@ class FeedforwardCycle:
             self._watchdog.feed()
             if not self.supervisor.has_timer:
                 self._run(self._measured.stamp, begin)
-
-    def _has_state(self) -> bool:
-        return bool(self._measured.stamp) and not self._watchdog.stale
 
     def _run(self, stamp: int, begin: int) -> None:
         """Run one cycle with this stamp (ns), which began at `begin`, monotonic ns."""

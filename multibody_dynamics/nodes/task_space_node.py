@@ -88,7 +88,6 @@ class TaskSpaceNode(ManagedNode[TaskSpaceParameters]):
             self._planner,
             self._process,
         )
-        cycle.follow_streams()
         cycle.diagnostics.add(self._statuses)
 
     def reconfigure(self, values: TaskSpaceParameters) -> None:

@@ -4,13 +4,17 @@
 """The arm with elastic joints in MuJoCo: a plant that shares no dynamics with this package.
 
 MuJoCo gets the moving bodies of the model, with fixed links merged, and computes their dynamics by
-itself; its mass matrix is compared with that of the model at the start. Coupled joints are equality
-constraints, which MuJoCo meets softly, within STOP_TIME. Each motor behind a spring becomes a
-separate hinge in the world whose armature is the rotor's inertia and whose angle is theta, for any
-type of joint: under Spong's simplification, a rotor feels neither gravity nor the motion of the
-links. A linear spring with its damper is a fixed tendon of length theta - q; a rotor on a rigid
-joint is that joint's armature. MuJoCo integrates all of this, and viscous friction, with its
-fourth-order Runge-Kutta method and a fixed inner step h.
+itself; its mass matrix is compared with that of the model at the start. Each motor behind a spring
+becomes a separate hinge in the world whose armature is the rotor's inertia and whose angle is
+theta, for any type of joint: under Spong's simplification, a rotor feels neither gravity nor the
+motion of the links. A linear spring with its damper is a fixed tendon of length theta - q; a rotor
+on a rigid joint is that joint's armature. MuJoCo integrates all of this, and viscous friction, with
+its fourth-order Runge-Kutta method and a fixed inner step h.
+
+Coupled joints follow n independent ones (:class:`.TreeJoints`) by equality constraints, which
+MuJoCo meets softly, within STOP_TIME. A coordinate that is no joint, such as a motor of a
+differential, is a tendon over the joints that give it; its rotor and friction, if no spring lies
+between, belong to a hinge in the world that is tied to this tendon.
 
 Everything else acts as a force that is held over an inner step and evaluated at its middle,
 x + h/2 v: nonlinear and variable springs (by the laws of `elastic`), Coulomb friction, drives, and
@@ -36,6 +40,7 @@ from ..dynamics.elastic import (
 from ..dynamics.lie import se3
 from ..dynamics.model import MultibodyModel, inertia
 from ..dynamics.rigid import mass_matrix
+from .tree_joints import TreeJoints, tree_joints
 
 REQUIREMENT = "mujoco>=3.3,<4"
 VERSIONS = (3, 3), (4,)  # the least, and the first that is not accepted
@@ -83,7 +88,8 @@ class MujocoRobot(NeverCopied):
     end_stops : if not None, MuJoCo's soft limits at the joint limits of the model.
 
     Raises DynamicsError if mujoco is not installed or has another mass matrix, ModelError for a
-    robot that MuJoCo rejects or with helical joints, InputError for inconsistent data.
+    robot that MuJoCo rejects or with helical joints, InputError for inconsistent data and for
+    coordinates that the positions of the joints do not determine.
     """
 
     def __init__(
@@ -103,12 +109,7 @@ class MujocoRobot(NeverCopied):
                 f"the actuators have {', '.join(actuators.joint_names)}"
             )
         actuators.refuse_counting_twice(model.reflected_inertia)
-        for joint, (terms, _) in model.couplings.items():
-            if len(terms) > 1:  # a chain of joints on one axis, whose mass matrix is singular
-                raise InputError(
-                    f"joint '{joint}' depends on several coordinates ({', '.join(terms)}), which "
-                    "MuJoCo cannot simulate here; use the internal plant, ElasticRobot"
-                )
+        self._joints = tree_joints(model)
         self._mujoco = mujoco = import_mujoco()
         n, m = model.n, len(actuators.motors)
         self.model, self.actuators, self.drive = model, actuators, drive
@@ -118,7 +119,9 @@ class MujocoRobot(NeverCopied):
 
         if urdf is not None:
             _check_joints(urdf, model)
-        self._compiled = _compile(mujoco, model, actuators, viscous, end_stops is not None)
+        self._compiled = _compile(
+            mujoco, model, self._joints, actuators, viscous, end_stops is not None
+        )
         self._data = mujoco.MjData(self._compiled)
         gains = (0.0, 0.0) if drive is None else (drive.proportional, drive.derivative)
         self._gains = tuple(
@@ -139,18 +142,20 @@ class MujocoRobot(NeverCopied):
         self.reset(np.zeros(n))
 
     def _find_bodies_and_joints(self) -> None:
-        """Indices of bodies, and of the degrees of freedom of links and motors, in MuJoCo."""
-        own, model, actuators = self._compiled, self.model, self.actuators
-        self._bodies = np.array([own.body(name).id for name in model.body_names])
-        self._tree = np.array([own.joint(name).dofadr[0] for name in model.tree_joint_names])
-        self._links = self._tree[model.first_bodies]
-        # a joint of the tree in MuJoCo, in rad or m, per unit of each coordinate
-        per_unit = np.array([_unit(X) for X in model.body_screws])
-        self._coupling = per_unit[:, None] * model.coordinate_map
-        self._per_unit = per_unit[model.first_bodies]
+        """Indices of bodies and degrees of freedom in MuJoCo, and what q is in terms of these."""
+        own, model, joints, actuators = self._compiled, self.model, self._joints, self.actuators
+        dofs = {own.joint(k).name: int(own.joint(k).dofadr[0]) for k in range(own.njnt)}
+        self._bodies = np.array([own.body(model.body_names[i]).id for i in joints.bodies])
+        inputs = [c for c, name in enumerate(model.joint_names) if _input(name) in dofs]
+        links = [dofs[name] for name in joints.names]
+        # dofs that follow q, and their positions per unit of each coordinate
+        self._tree = np.array([*links, *(dofs[_input(model.joint_names[c])] for c in inputs)])
+        self._coupling = np.vstack((joints.matrix, np.eye(self.n)[inputs]))
+        self._read = np.zeros((self.n, own.nv))  # q = read @ x
+        self._read[:, links] = joints.inverse
         self._motors = np.array(
             [
-                self._links[i] if actuators.is_rigid[i] else own.joint(_rotor(name)).dofadr[0]
+                dofs[_dof_of(joints, model, i) if actuators.is_rigid[i] else _rotor(name)]
                 for name, i in zip(actuators.motor_names, actuators.joint_of_motor, strict=True)
             ]
         )
@@ -262,11 +267,10 @@ class MujocoRobot(NeverCopied):
     def _write_inertias(self, model: MultibodyModel) -> None:
         """Overwrite the inertias after MuJoCo's checks, which refuse light and flat bodies."""
         own = self._compiled
-        for i, M in enumerate(model.inertias):
+        for body, M in zip(self._bodies, model.inertias[self._joints.bodies], strict=True):
             mass, com, inertia_com = inertia.decompose(M)
             moments, axes = np.linalg.eigh(inertia_com)
             axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
-            body = self._bodies[i]
             own.body_mass[body], own.body_ipos[body], own.body_inertia[body] = mass, com, moments
             self._mujoco.mju_mat2Quat(own.body_iquat[body], axes.ravel())
         self._mujoco.mj_setConst(own, self._mujoco.MjData(own))
@@ -277,9 +281,9 @@ class MujocoRobot(NeverCopied):
         Some versions lose the rotation of inertias.
         """
         model = self.model
-        armature = self._compiled.dof_armature[self._links]
+        G, armature = self._coupling, self._compiled.dof_armature[self._tree]
         for q in np.random.default_rng(0).uniform(-2.0, 2.0, (3, self.n)):
-            found = self.mass_matrix(q) - np.diag(armature)
+            found = self.mass_matrix(q) - G.T @ (armature[:, None] * G)
             wanted = mass_matrix(model.with_reflected_inertia(np.zeros(self.n)), q)
             if not np.abs(found - wanted).max() <= SAME_ROBOT * np.abs(wanted).max():
                 raise DynamicsError(
@@ -330,7 +334,7 @@ class MujocoRobot(NeverCopied):
             applied[self._motors] = torque(t, theta, thetad)
             applied[self._motors] -= self._coulomb * np.tanh(thetad / self._coulomb_velocity)
             for i, Q, motors, loads in self._other_springs(x, v, t):
-                applied[self._links[i]] += Q / self._per_unit[i]
+                applied += Q * self._read[i]
                 applied[motors] -= loads
             if is_touched:
                 self._apply_wrenches(0.5 * h)
@@ -355,11 +359,11 @@ class MujocoRobot(NeverCopied):
     def _other_springs(self, x: Array, v: Array, t: float) -> Any:
         """Joint, Q, degrees of freedom and motor loads of each spring outside MuJoCo."""
         for i, actuator, motors, j in self._others:
-            link, rotors = self._links[i], self._motors[motors.start : motors.stop]
+            rotors = self._motors[motors.start : motors.stop]
             k = self._free_stiffness(j, t) if j in self._free else 0.0
             rows = actuator.spring_rows(
-                x[link, None] / self._per_unit[i],
-                v[link, None] / self._per_unit[i],
+                self._read[i, None] @ x,
+                self._read[i, None] @ v,
                 [x[r, None] for r in rotors],
                 [v[r, None] for r in rotors],
                 [np.array([k]), np.zeros(1)],
@@ -376,7 +380,7 @@ class MujocoRobot(NeverCopied):
         """Apply the wrenches, force first, at the positions of the centres of mass `ahead` s from
         now."""
         data, bodies = self._data, self._bodies
-        moment, force = self.applied_wrenches[:, :3], self.applied_wrenches[:, 3:]
+        moment, force = np.split(self.applied_wrenches[self._joints.bodies], 2, axis=1)
         centre = data.xipos[bodies]
         if ahead:
             angular, linear = data.cvel[bodies, :3], data.cvel[bodies, 3:]
@@ -387,9 +391,9 @@ class MujocoRobot(NeverCopied):
 
     def _publish(self, torque: Any, t: float) -> None:
         """Update all outputs for the present state; t: time since the command, s."""
-        data, links, rotors = self._data, self._links, self._motors
+        data, rotors = self._data, self._motors
         x, v, applied = data.qpos, data.qvel, data.qfrc_applied
-        self.q[:], self.qd[:] = x[links] / self._per_unit, v[links] / self._per_unit
+        self.q[:], self.qd[:] = self._read @ x, self._read @ v
         self.theta[:], self.thetad[:] = x[rotors], v[rotors]
         self.motor_torque[:] = torque(t, self.theta, self.thetad)
         first = self._first
@@ -400,14 +404,14 @@ class MujocoRobot(NeverCopied):
         self.joint_torque[:] = stiffness * (self.theta[first] - self.q)
         self.joint_torque += damping * (self.thetad[first] - self.qd)
         for i, Q, motors, loads in self._other_springs(x, v, 0.0):
-            applied[links[i]] += Q / self._per_unit[i]
+            applied += Q * self._read[i]
             applied[motors] -= loads
             self.joint_torque[i] = Q
         self._mujoco.mj_kinematics(self._compiled, data)
         self._mujoco.mj_comPos(self._compiled, data)
         self._apply_wrenches(0.0)
         self._mujoco.mj_forward(self._compiled, data)
-        self.qdd[:] = data.qacc[links] / self._per_unit
+        self.qdd[:] = self._read @ data.qacc
         push = self.motor_torque - friction - self._viscous * self.thetad
         push -= self.actuators.motor_inertia * data.qacc[rotors]
         np.copyto(self.joint_torque, push[first], where=self._is_rigid)
@@ -420,18 +424,22 @@ class MujocoRobot(NeverCopied):
         own, size = self._compiled, self._compiled.nv
         K, D = np.zeros((size, size)), np.diag(own.dof_damping)
         for i, actuator, motors, _ in self.actuators.each():
-            ends = np.ix_(*2 * ([self._links[i], *(self._motors[motor] for motor in motors)],))
-            for row, spring in zip(actuator.directions, actuator.springs, strict=True):
-                K[ends] += actuator.factor_range[1] * _greatest(spring) * np.outer(row, row)
+            ends = np.vstack((self._read[i], np.eye(size)[self._motors[list(motors)]]))
+            for row, spring in zip(actuator.directions @ ends, actuator.springs, strict=True):
+                K += actuator.factor_range[1] * _greatest(spring) * np.outer(row, row)
             if actuator.damping > 0.0:
-                D[ends] += actuator.damping * np.outer(*2 * (actuator.directions[0],))
+                D += actuator.damping * np.outer(*2 * (actuator.directions[0] @ ends,))
         K[self._motors, self._motors] += self._gains[0]
         D[self._motors, self._motors] += self._gains[1] + self._coulomb / self._coulomb_velocity
         limits, rng = self.model.limits, np.random.default_rng(0)
         lower, upper = np.maximum(limits.lower, -np.pi), np.minimum(limits.upper, np.pi)
         fastest = 0.0
+        motions = np.delete(np.eye(size), self._tree, axis=1)  # of rotors, and those of q
+        motions = np.hstack((motions, np.zeros((size, self.n))))
+        motions[self._tree, -self.n :] = self._coupling
+        K, D = (motions.T @ matrix @ motions for matrix in (K, D))
         for q in rng.uniform(lower, np.maximum(lower, upper), size=(32, self.n)):
-            M = self._full_mass_matrix(q)
+            M = motions.T @ self._full_mass_matrix(q) @ motions
             spring, damper = (eigvalsh(matrix, M)[-1] for matrix in (K, D))
             fastest = max(fastest, np.sqrt(max(spring, 0.0)), damper)
         if fastest * COARSEST_STEP > 1e3 * ACCURATE:
@@ -445,6 +453,7 @@ class MujocoRobot(NeverCopied):
 def _compile(
     mujoco: Any,
     model: MultibodyModel,
+    joints: TreeJoints,
     actuators: Actuators,
     viscous: Array,
     with_stops: bool,
@@ -457,21 +466,23 @@ def _compile(
         spec.option.disableflags = mujoco.mjtDisableBit.mjDSBL_CONTACT
         if not with_stops:
             spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_LIMIT
-        _add_bodies(mujoco, spec, model)
+        _add_bodies(mujoco, spec, model, joints)
+        _add_couplings(mujoco, spec, model, joints)
         for i, actuator, motors, _ in actuators.each():
+            if joints.joint_of(i) is None and (
+                actuator.is_rigid or model.reflected_inertia[i] or viscous[i]
+            ):
+                name = _input(model.joint_names[i])
+                _add_rotor(mujoco, spec, name)
+                tendon = _add_tendon(spec, joints, f"tie of {name}", -joints.inverse[i], name)
+                _add_tie(mujoco, spec, tendon)
             if actuator.is_rigid:
                 continue
             names = [_rotor(actuators.motor_names[motor]) for motor in motors]
             for name in names:
-                body = spec.worldbody.add_body(name=name, mass=1e-9, inertia=[1e-12] * 3)
-                body.explicitinertial = True
-                body.add_joint(name=name, type=mujoco.mjtJoint.mjJNT_HINGE)
+                _add_rotor(mujoco, spec, name)
             if _tendon(actuator) is not None:
-                spring = spec.add_tendon(name=model.joint_names[i], springlength=[0.0, 0.0])
-                spring.wrap_joint(names[0], 1.0)
-                first = model.first_bodies[i]
-                per_unit = _unit(model.body_screws[first])
-                spring.wrap_joint(model.tree_joint_names[first], -1.0 / per_unit)
+                _add_tendon(spec, joints, model.joint_names[i], -joints.inverse[i], names[0])
         compiled = spec.compile()
     except (ValueError, mujoco.FatalError) as error:
         if isinstance(error, DynamicsError):
@@ -480,14 +491,14 @@ def _compile(
 
     compiled.dof_frictionloss[:] = 0.0
     for i, actuator, motors, _ in actuators.each():
-        link = compiled.joint(model.tree_joint_names[model.first_bodies[i]]).dofadr[0]
-        compiled.dof_armature[link], compiled.dof_damping[link] = (
-            model.reflected_inertia[i],
-            viscous[i],
-        )
+        link = _dof_of(joints, model, i)
+        if model.reflected_inertia[i] or viscous[i]:
+            dof = compiled.joint(link).dofadr[0]
+            compiled.dof_armature[dof] = model.reflected_inertia[i]
+            compiled.dof_damping[dof] = viscous[i]
         for motor in motors:
             data, name = actuators.motors[motor], _rotor(actuators.motor_names[motor])
-            dof = link if actuator.is_rigid else compiled.joint(name).dofadr[0]
+            dof = compiled.joint(link if actuator.is_rigid else name).dofadr[0]
             compiled.dof_armature[dof] += data.inertia
             compiled.dof_damping[dof] += data.viscous
         tendon = _tendon(actuator)
@@ -498,50 +509,83 @@ def _compile(
     return compiled
 
 
-def _add_bodies(mujoco: Any, spec: Any, model: MultibodyModel) -> None:
-    """The bodies on their joints, and the equality constraints of coupled joints."""
+def _add_bodies(mujoco: Any, spec: Any, model: MultibodyModel, joints: TreeJoints) -> None:
+    """The bodies on their joints."""
     placed: list[Any] = []
-    per_unit = [_unit(X) for X in model.body_screws]
-    for i, (name, joint) in enumerate(zip(model.body_names, model.tree_joint_names, strict=True)):
-        p, c = int(model.parents[i]), int(model.coordinates[i])
-        A = model.poses[i] if p < 0 else se3.inverse(model.poses[p]) @ model.poses[i]
+    for j, (joint, i) in enumerate(zip(joints.names, joints.bodies, strict=True)):
+        k = int(joints.parents[j])
+        A = model.poses[i] if k < 0 else se3.inverse(model.poses[joints.bodies[k]]) @ model.poses[i]
         quaternion = np.empty(4)
         mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(A[:3, :3]).ravel())
-        body = (spec.worldbody if p < 0 else placed[p]).add_body(
-            name=name, pos=A[:3, 3], quat=quaternion
+        body = (spec.worldbody if k < 0 else placed[k]).add_body(
+            name=model.body_names[i], pos=A[:3, 3], quat=quaternion
         )
         # neither at the origin nor along the axes: MuJoCo takes shortcuts for such bodies
         body.mass, body.ipos, body.inertia = 1.0, [0.1, 0.2, 0.3], [1.0, 1.1, 1.2]
         body.iquat, body.explicitinertial = [0.5, 0.5, 0.5, -0.5], True
         placed.append(body)
-        e, v = np.split(model.body_screws[i], 2)
+        e, v = np.split(joints.screws[j], 2)
         is_turning = bool(np.any(e))
-        if is_turning and abs(e @ v) > 1e-9 * (e @ e):
+        if is_turning and abs(e @ v) > 1e-9:
             raise ModelError(f"joint '{joint}' is helical; MuJoCo has no such joint")
         added = body.add_joint(
             name=joint,
             type=mujoco.mjtJoint.mjJNT_HINGE if is_turning else mujoco.mjtJoint.mjJNT_SLIDE,
-            axis=(e if is_turning else v) / per_unit[i],
-            pos=np.cross(e, v) / (e @ e) if is_turning else np.zeros(3),
+            axis=e if is_turning else v,
+            pos=np.cross(e, v) if is_turning else np.zeros(3),
         )
         added.solref_limit = [STOP_TIME, 1.0]
-        own = int(model.first_bodies[c])
-        lower, upper = model.limits.lower[c], model.limits.upper[c]
-        if i == own and lower < upper and np.isfinite([lower, upper]).any():
-            added.limited = mujoco.mjtLimited.mjLIMITED_TRUE
-            added.range = np.clip([lower, upper], -FAR, FAR) * per_unit[i]
-        if i != own:
-            tie = spec.add_equality(
-                type=mujoco.mjtEq.mjEQ_JOINT, name1=joint, name2=model.tree_joint_names[own]
-            )
-            tie.objtype, tie.solref = mujoco.mjtObj.mjOBJ_JOINT, [STOP_TIME, 1.0]
-            tie.data[:5] = [0.0, per_unit[i] / per_unit[own], 0.0, 0.0, 0.0]
 
 
-def _unit(X: Array) -> float:
-    """rad or m of a joint with the screw X (6,) per unit of its coordinate."""
-    e, v = np.split(X, 2)
-    return float(np.linalg.norm(e) if np.any(e) else np.linalg.norm(v))
+def _add_couplings(mujoco: Any, spec: Any, model: MultibodyModel, joints: TreeJoints) -> None:
+    """Equality constraints of the dependent joints, and the limits of the coordinates."""
+    for j, factors in joints.ties().items():
+        tendon = _add_tendon(spec, joints, f"tie of {joints.names[j]}", factors)
+        _add_tie(mujoco, spec, tendon)
+    lower, upper = model.limits.lower, model.limits.upper
+    for c in np.flatnonzero((lower < upper) & (np.isfinite(lower) | np.isfinite(upper))):
+        j = joints.joint_of(c)
+        if j is None:
+            name = f"limit of {model.joint_names[c]}"
+            limited = _add_tendon(spec, joints, name, joints.inverse[c])
+            limited.solref_limit = [STOP_TIME, 1.0]
+        else:
+            limited = spec.joint(joints.names[j])
+        limited.limited = mujoco.mjtLimited.mjLIMITED_TRUE
+        limited.range = np.clip([lower[c], upper[c]], -FAR, FAR)
+
+
+def _add_tendon(
+    spec: Any, joints: TreeJoints, name: str, factors: Array, rotor: str | None = None
+) -> Any:
+    """A fixed tendon whose length is the sum of factor x over the joints, plus the angle of a
+    rotor."""
+    tendon = spec.add_tendon(name=name, springlength=[0.0, 0.0])
+    if rotor is not None:
+        tendon.wrap_joint(rotor, 1.0)
+    for j in np.flatnonzero(factors):
+        tendon.wrap_joint(joints.names[j], float(factors[j]))
+    return tendon
+
+
+def _add_tie(mujoco: Any, spec: Any, tendon: Any) -> None:
+    """The constraint that keeps the length of a tendon at zero."""
+    tie = spec.add_equality(type=mujoco.mjtEq.mjEQ_TENDON, name1=tendon.name)
+    tie.objtype, tie.solref = mujoco.mjtObj.mjOBJ_TENDON, [STOP_TIME, 1.0]
+    tie.data[:5] = 0.0
+
+
+def _add_rotor(mujoco: Any, spec: Any, name: str) -> None:
+    """A hinge in the world, whose inertia is its armature."""
+    body = spec.worldbody.add_body(name=name, mass=1e-9, inertia=[1e-12] * 3)
+    body.explicitinertial = True
+    body.add_joint(name=name, type=mujoco.mjtJoint.mjJNT_HINGE)
+
+
+def _dof_of(joints: TreeJoints, model: MultibodyModel, c: int) -> str:
+    """The name in MuJoCo of the joint, or else of the tied hinge, that is the coordinate c."""
+    j = joints.joint_of(c)
+    return _input(model.joint_names[c]) if j is None else joints.names[j]
 
 
 def _check_joints(urdf: str | bytes, model: MultibodyModel) -> None:
@@ -550,7 +594,7 @@ def _check_joints(urdf: str | bytes, model: MultibodyModel) -> None:
     known = set(re.findall(r"""<joint\s[^>]*\bname\s*=\s*["']([^"']*)""", text))
     missing = [
         name
-        for name in model.tree_joint_names
+        for name in tree_joints(model).names
         if name not in known and name.rpartition("_")[0] not in known
     ]
     if missing:
@@ -559,6 +603,10 @@ def _check_joints(urdf: str | bytes, model: MultibodyModel) -> None:
 
 def _rotor(motor: str) -> str:
     return f"rotor of {motor}"
+
+
+def _input(joint: str) -> str:
+    return f"input of {joint}"
 
 
 def _cross(a: Array, b: Array) -> Array:

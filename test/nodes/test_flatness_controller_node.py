@@ -24,6 +24,7 @@ from law_table import LAW_TABLE
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.control.arm.modes import DAMPED_FOR
 from multibody_dynamics.nodes.base.messages import SECOND, nanoseconds, set_stamp
+from multibody_dynamics.resources import share_directory
 from ros_harness import RosHarness, ros
 
 __all__ = ["ros"]  # the fixture
@@ -448,6 +449,37 @@ def test_a_differential_wrist_is_commanded_by_its_joints(ros):
     np.testing.assert_allclose(T @ arm.plant.q, goal, atol=1e-3)
     assert arm.error(len(arm.errors) // 2) < 5e-3
     assert arm.answers[-1].name == list(arm.actuators.motor_names)
+
+
+def test_continuous_joints_cross_the_turn_of_a_driver_that_reports_minus_pi_to_pi(ros, tmp_path):
+    """Links and motors are reported modulo one turn, and trajectories take the nearest one."""
+    text = (share_directory() / "config" / "robots" / "planar_two_link.urdf").read_text()
+    file = tmp_path / "arm.urdf"
+    file.write_text(text.replace('type="revolute"', 'type="continuous"'))
+    arm = Arm(ros, records=("errors",), robot_file=str(file))
+    arm.plant.reset([3.0, -0.4])
+
+    def within_a_turn(angle):
+        return np.remainder(angle + np.pi, 2.0 * np.pi) - np.pi
+
+    def send_links(stamp=None):
+        r = arm.plant
+        rows = within_a_turn(r.q), r.qd, r.joint_torque
+        arm.send(arm.links, arm.model.joint_names, rows, stamp)
+
+    def send_motors(stamp=None):
+        r = arm.plant
+        rows = within_a_turn(r.theta), r.thetad, r.motor_torque
+        arm.send(arm.motors, arm.actuators.motor_names, rows, stamp)
+
+    arm.send_links, arm.send_motors = send_links, send_motors
+    arm.start()
+    arm.run(0.3)
+    for goal, reached in ((-2.9, 2.0 * np.pi - 2.9), (3.0, 3.0)):
+        arm.move([goal, -0.4], 0.6)
+        arm.run(1.0)
+        np.testing.assert_allclose(arm.plant.q, [reached, -0.4], atol=2e-3)
+    assert arm.error(len(arm.errors) // 2) < 5e-3
 
 
 @pytest.mark.parametrize(("plant", "bound"), [("internal", 1e-3), ("mujoco", 2e-3)])

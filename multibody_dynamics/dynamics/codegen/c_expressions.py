@@ -204,14 +204,17 @@ class Expressions:
             text = kind.table if isinstance(kind, ArrayType) and kind.table else node.id
             self.read.add(node.id)
             return Value(text, kind, values=known.values)
-        value = self._globals.get(node.id)
+        return self._global(node, node.id, self._globals.get(node.id))
+
+    def _global(self, node: ast.expr, name: str, value: Any) -> Value:
+        """A constant or a table of a Python module."""
         if isinstance(value, np.ndarray):
-            table = self.unit.table(node.id, value)
+            table = self.unit.table(name, value)
             return Value(table.table, table)
         if isinstance(value, float) and not math.isfinite(value):
             return _infinite(value)
         if isinstance(value, int | float) and not isinstance(value, bool):
-            text = self.unit.constant(node.id, value)
+            text = self.unit.constant(name, value)
             kind = INT if isinstance(value, int) else DOUBLE
             return Value(text, kind, values=frozenset({float(value)}))
         raise self.fail(node, "unknown name")
@@ -236,11 +239,9 @@ class Expressions:
         raise self.fail(node, "not the field of a named tuple")
 
     def _member(self, node: ast.Attribute, found: Any) -> Value:
-        """A member of an enumeration, such as State.HOLDING, or math.inf."""
-        if found is math or found is np:
-            value = getattr(found, node.attr)
-            if isinstance(value, float) and not math.isfinite(value):
-                return _infinite(value)
+        """A member of an enumeration, such as State.HOLDING, or of a module, such as math.inf."""
+        if inspect.ismodule(found):
+            return self._global(node, node.attr, getattr(found, node.attr, None))
         if isinstance(found, type) and issubclass(found, IntEnum):
             number = int(found[node.attr])
             text = self.unit.constant(node.attr, number)
@@ -358,6 +359,8 @@ class Expressions:
         if (kind := self.new_array(node)) is not None:
             return Value("", kind)
         function = self._globals.get(name)
+        if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
+            function = getattr(self._globals.get(node.func.value.id), name, None)  # of a module
         if inspect.isfunction(getattr(function, "py_func", function)):
             return self._own_call(node, function)
         values = [self.value(each) for each in node.args]

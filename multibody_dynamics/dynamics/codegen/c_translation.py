@@ -18,6 +18,8 @@ import ast
 import inspect
 import re
 import textwrap
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from numpy.typing import NDArray
@@ -55,15 +57,18 @@ static inline double larger_of(double a, double b)
 class Module:
     """A translation unit: add entry functions, then read :meth:`text`.
 
+    elsewhere : functions that other units define, see `public`.
+
     >>> module = Module()
     >>> module.add("arm_springs", springs, {"laws": table("LAWS", laws), "q": ...})
     """
 
-    def __init__(self) -> None:
+    def __init__(self, elsewhere: Mapping[Function, Translated] = MappingProxyType({})) -> None:
         self.constants: dict[str, float] = {}
         self.structures = Structures()
         self.functions: dict[Any, Translated] = {}
-        self._elsewhere: dict[Any, Translated] = {}
+        self.public: dict[Function, Translated] = {}
+        self._elsewhere: dict[Any, Translated] = dict(elsewhere)
         self._tables: dict[str, NDArray[Any]] = {}
         self._names: set[str] = set()
 
@@ -117,6 +122,8 @@ class Module:
         if key not in self.functions:
             own = name or self._unique_name(function)
             self.functions[key] = _translated(self, function, types, own, is_public=bool(name))
+            if name:
+                self.public[function] = self.functions[key]
         return self.functions[key]
 
     def _unique_name(self, function: Function) -> str:

@@ -215,6 +215,9 @@ LONGEST_LEAD             longest lead of the feedforward in s
 MOST_RECOVERIES          recoveries that a generated controller can count
 plausibility             whether positions at rest agree with the model, in C too
 frozen_sides             positions that repeat although the arm moves, over a record
+sampled_input            what a cycle takes of the measured positions, over records
+sampled_motion           what an arm on samples follows: points or a stream, over a record
+actuation                record of the actuators of an arm
 motor_turns              (m,) rad after which the states of motors repeat; 0: never
 cycle_clock              what the clock of a cycle does, as a function over a record
 modes                    what acts on an arm, and why, as functions over records
@@ -247,7 +250,7 @@ QUANTITIES               all quantities of MotionLimits
 
 from warnings import warn
 
-from .arm import cycle_clock, modes, plausibility
+from .arm import cycle_clock, modes, plausibility, sampled_input, sampled_motion
 from .arm.arm import BOTH, LINKS, MOTORS, Arm, Command, Sample
 from .arm.arm_settings import ArmSettings
 from .arm.base_reference import BaseReference
@@ -363,7 +366,7 @@ from .observers.state_estimation import (
     StateEstimator,
 )
 from .observers.state_predictor import CORRECTION_BANDWIDTH, LONGEST_DELAY, StatePredictor
-from .records.actuation import motor_turns
+from .records.actuation import actuation, motor_turns
 from .records.cycle_counts import CycleCounts
 from .signals import frozen_sides, samples
 from .signals.derivative_filter import MAX_STEP, DerivativeFilter
@@ -426,7 +429,7 @@ __all__ = [
     "LearnedMotion", "StiffnessReference", "BaseReference",
     # code in other languages
     "printed_cycle", "PrintedCycle", "CycleSettings", "CycleCounts", "Computed", "LONGEST_LEAD",
-    "MOST_RECOVERIES", "motor_turns",
+    "MOST_RECOVERIES", "actuation", "motor_turns", "sampled_input", "sampled_motion",
     "cycle_clock", "frozen_sides", "modes", "plausibility", "samples", "late_hold",
     "disturbance_compensation",
     # controllers

@@ -47,10 +47,18 @@ check_model        InputError unless the argument is a MultibodyModel
 check_parent       ModelError unless a parent is the base or an earlier body
 motor_columns      how values by joint become values by motor of transmissions
 MotorColumns       the result of motor_columns: names, and a conversion
+joint_chains       the bodies of each joint as it is built, also where it has several coordinates
 """
 
 from . import inertia, joints, records
-from .couplings import Coupling, MotorColumns, Transmission, load_couplings, motor_columns
+from .couplings import (
+    Coupling,
+    MotorColumns,
+    Transmission,
+    joint_chains,
+    load_couplings,
+    motor_columns,
+)
 from .denavit_hartenberg import DHRow, LinkInertia, model_from_dh
 from .inertia import spatial_inertia
 from .joints import (
@@ -89,7 +97,7 @@ __all__ = [
     "joints", "inertia", "records",
     # helpers for functions that take a model
     "screw_type", "model_state", "finite_range", "check_model", "check_parent", "motor_columns",
-    "MotorColumns",
+    "MotorColumns", "joint_chains",
 ]  # fmt: skip
 
 

@@ -250,6 +250,25 @@ def transmissions(
     return tuple(result)
 
 
+def joint_chains(model: Robot) -> dict[str, range]:
+    """{joint: its bodies} of the joints as they are built, in the order of the tree: one body each,
+    or the chain of a joint that depends on several coordinates, which ends with the body that it
+    moves."""
+    known = {*model.joint_names, *model.couplings}
+    chains, first = {}, 0
+    for i, joint in enumerate(model.tree_joint_names):
+        goes_on = (
+            joint not in known
+            and i + 1 < model.body_count
+            and model.parents[i + 1] == i
+            and not model.link_inertias[i].any()
+            and np.array_equal(model.poses[i], model.poses[i + 1])
+        )
+        if not goes_on:
+            chains[joint], first = range(first, i + 1), i + 1
+    return chains
+
+
 def _pair(what: str, value: Any) -> tuple[Any, Any]:
     if not isinstance(value, tuple) or len(value) != 2:
         raise InputError(

@@ -11,10 +11,8 @@ import numpy as np
 
 from ..core import Array, InputError, TrajectoryError, record_fields
 from . import streams
-from .streams import Stream, StreamLimits, Ticks
+from .streams import TAKE_OVER, Stream, StreamLimits, Ticks
 from .trajectories import Reference, Trajectory
-
-TAKE_OVER = 0.2  # s, in which accelerations of the motion before fade
 
 
 class StreamCounts(NamedTuple):

@@ -48,6 +48,7 @@ CLOCK = 32  # messages until the clock has locked
 SLIP = 0.75  # of an interval, by which the clock may be wrong before beats are left out
 LONGEST_INTERVAL = 0.5  # s; messages further apart are no stream
 FIRST_INTERVAL = 0.1  # s, for which the motion goes on after the first message
+TAKE_OVER = 0.2  # s, in which accelerations of the motion before a stream fade
 SHORTEST_INTERVAL = 0.004  # s; closer ones count as one
 JERK_FACTOR = 4.375  # the integral of |h'| times L
 JOUNCE_FACTOR = 67.2 / 5.0**0.5  # the integral of |h''| times L^2

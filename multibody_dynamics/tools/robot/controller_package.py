@@ -19,20 +19,7 @@ import numpy as np
 
 from ... import __version__
 from ...dynamics.codegen import Program, c_records, c_source, c_translation, c_types
-from ...dynamics.control import (
-    CycleCounts,
-    CycleSettings,
-    cycle_clock,
-    disturbance_compensation,
-    driven_links,
-    frozen_sides,
-    late_hold,
-    modes,
-    plausibility,
-    printed_cycle,
-    samples,
-    softest_outputs,
-)
+from ...dynamics.control import CycleSettings, driven_links, printed_cycle, softest_outputs
 from ...dynamics.elastic import (
     actuator_rows,
     add_slip,
@@ -43,7 +30,6 @@ from ...dynamics.elastic import (
     link_friction,
     resting_second_outputs,
 )
-from ...dynamics.motion import StreamLimits, streams
 from ...dynamics.plant import ElasticRobot
 from ...dynamics.rigid import (
     trace_forward_dynamics,
@@ -59,11 +45,6 @@ from .recorded_cycles import record_cycles
 
 TEMPLATES = Path(__file__).parent / "controller_templates"
 MARK = "//TABLES//"
-RECORDS = (
-    cycle_clock.CycleClock, frozen_sides.FrozenSides, samples.Samples, modes.Situation,
-    modes.Memory, late_hold.SmoothedMotors, disturbance_compensation.Disturbances, StreamLimits,
-    streams.Ticks, streams.Stream, plausibility.Refusal, plausibility.RestingSprings,
-)  # fmt: skip
 CORE = ("controller.h", "controller.c")
 PROGRAMS = ("ideal_arm.h", "example.c", "timing.c", "self_test.c",
             "ros2_control/simulated_arm.h", "ros2_control/simulated_arm.c")  # fmt: skip
@@ -98,13 +79,12 @@ def controller_package(
         design.actuators, CycleSettings(**design.parameters), design.stream_limits
     )
     texts |= printed.files
-    own = printed.structures
     marks = {
         "controller.h": {
             "//MODES//": printed.enumerations,
-            "//PARAMETERS//": own[CycleSettings],
-            "//COUNTS//": own[CycleCounts],
-            "//RECORDS//": "\n".join(own[each] for each in RECORDS),
+            "//PARAMETERS//": printed.settings,
+            "//COUNTS//": printed.counts,
+            "//RECORDS//": printed.records,
         },
         "controller.c": {MARK: _robot_tables(design), "//PROTOTYPES//": printed.prototypes},
         "ideal_arm.h": {MARK: start_tables(design)},

@@ -27,64 +27,44 @@ from ...dynamics.control import (
     JointState,
     Mode,
     Sample,
+    actuation,
     cycle_clock,
     frozen_sides,
     modes,
+    sampled_input,
+    sampled_motion,
     samples,
 )
 from ...dynamics.core import Array, record_fields
 from ...dynamics.elastic import resting_second_outputs
-from ...dynamics.motion import JointCommandLimits, StreamLimits, segments, streams
+from ...dynamics.motion import JointCommandLimits, StreamLimits
+from ...dynamics.motion.segments import MODES, Answer
 from .generated_design import ControllerDesign, start_position
 
 EPOCH = 1_000_000_000  # ns, added to times, because an arm takes a stamp of zero for none
 MISSING = {(0, 0): "", (1, 0): LINKS, (0, 1): MOTORS, (1, 1): BOTH}  # by what links, motors lack
 
 
-class SegmentMotion:
-    """A motion in segments, with the interface of :class:`.DesiredMotion`.
+class FollowedMotion:
+    """What the arm follows, with the interface of :class:`.DesiredMotion`.
 
-    The caller sets `now` in s; the times of the arm, rounded to ns, are not used. While `streams`,
-    the motion is that of a stream within `limits`.
+    The caller sets `now` in s; the times of the arm, rounded to ns, are not used.
     """
 
-    def __init__(self, n: int, lead: float, acceleration: Array, limits: StreamLimits) -> None:
-        self.limits, self.streams = limits, False
-        self._rested = False  # at the last `evaluate`, before ticks that a look ahead has decided
-        self.ticks = record_fields.zeros(streams.Ticks, n=n, rows=streams.ROWS)
-        self.stream = record_fields.zeros(streams.Stream, n=n, points=streams.POINTS)
-        self.segments = record_fields.zeros(segments.Segments, n=n, segments=segments.SEGMENTS)
+    def __init__(
+        self, settings: CycleSettings, counts: CycleCounts, n: int, limits: StreamLimits
+    ) -> None:
+        self.own = sampled_motion.sampled_motion(n, limits)
         self.desired: Array = np.zeros((5, n))
         self.now, self.is_active = 0.0, False
-        self._lead, self._acceleration = lead, acceleration
+        self._settings, self._counts = settings, counts
 
     @property
     def mode(self) -> str:
-        if self.streams:
-            return segments.MODES[not self._rested]
-        return segments.MODES[segments.compiled_motion(self.segments)]
-
-    @property
-    def rests(self) -> bool:
-        """Whether a stream is at rest on its last target."""
-        return bool(streams.is_stream_at_rest(self.stream))
-
-    def begin_stream(self) -> None:
-        q = self.desired[0].copy()
-        self.limits = self.limits._replace(
-            lower=np.minimum(self.limits.lower, q), upper=np.maximum(self.limits.upper, q)
-        )
-        streams.compiled_begin(self.ticks, self.stream, self.limits, self.now, q, 0.0 * q)
-        self.streams, self._rested = True, False
-
-    def leave_stream(self) -> None:
-        if self.streams:
-            segments.compiled_begin(self.segments, self.now, self.desired)
-        self.streams = False
+        return MODES[sampled_motion.phase_of_motion(self.own)]
 
     def hold(self, q: Array, time: int) -> None:
-        self.streams = False
-        segments.compiled_hold(self.segments, q, self.now)
+        sampled_motion.hold_motion(self.own, q, self.now)
         self.is_active = True
 
     def release(self) -> None:
@@ -92,21 +72,12 @@ class SegmentMotion:
         self.desired[1:] = 0.0
 
     def evaluate(self, time: int, out: Array) -> None:
-        if self.streams:
-            streams.compiled_follow(self.ticks, self.stream, self.limits, self.now, self.desired)
-            self._rested = self.rests
-        else:
-            segments.compiled_follow(
-                self.segments, self.now, self._lead, self._acceleration, self.desired
-            )
+        sampled_motion.follow_motion(self._settings, self._counts, self.own, self.now, self.desired)
         out[:] = self.desired
 
     def look_ahead(self, time: int, out: Array) -> None:
-        later = self.now + self._lead
-        if self.streams:
-            streams.compiled_follow(self.ticks, self.stream, self.limits, later, out)
-            return
-        segments.compiled_evaluate(self.segments, later, self.now, out)
+        later = self.now + self._settings.lead
+        sampled_motion.evaluate_motion(self.own, later, self.now, out)
 
 
 class FilteredSamples:
@@ -169,9 +140,9 @@ class SampledArm:
         model, actuators, p = design.model, design.actuators, design.parameters
         self.model, self.parameters = model, CycleSettings(**p)
         n, m = model.n, len(actuators.motors)
-        self.motion = SegmentMotion(n, p["lead"], p["stop_acceleration"], design.stream_limits)
-        self.filters = FilteredSamples(self.parameters, n, m)
         self.counts = record_fields.zeros(CycleCounts)
+        self.motion = FollowedMotion(self.parameters, self.counts, n, design.stream_limits)
+        self.filters = FilteredSamples(self.parameters, n, m)
         laws = {each.law: each for each in (design.law_settings, design.hold_settings)}
         settings = FlatnessSettings(law=design.law_settings.law, controllers=laws)
         timing = ArmSettings(
@@ -204,7 +175,7 @@ class SampledArm:
         self.q, self.qd, self.theta, self.thetad = self.filters.state
         self.desired_theta: Array = np.zeros(m)
         self._frozen = record_fields.zeros(frozen_sides.FrozenSides, n=n, m=m)
-        self._actuation = actuators.joint_of_motor, actuators.torque_share
+        self._actuation = actuation(actuators)
         self.clock = record_fields.zeros(cycle_clock.CycleClock)
         self.is_active = False
 
@@ -242,9 +213,8 @@ class SampledArm:
 
     def balance(self) -> Array:
         """(m,) motor torques within the limits that balance the springs at rest."""
-        torque = self.arm.resting.balance(self.q, self.theta, self.second[0])
         limit = self.parameters.torque_limit
-        return np.asarray(np.clip(torque, -limit, limit))
+        return self.arm.resting.balance(self.q, self.theta, self.second, limit)
 
     def implausible(self) -> Implausible | None:
         """Why the arm cannot be where it is measured."""
@@ -259,50 +229,35 @@ class SampledArm:
         self.is_active = False
         self.torque[:] = 0.0
 
-    def append(self, time: float, state: Array) -> segments.Answer:
+    def append(self, time: float, state: Array) -> Answer:
         """Continue the motion to `state` (5, n) at `time` in s."""
-        if not self.state.is_following:
-            return segments.Answer.NOT_READY
-        motion, p = self.motion, self.parameters
-        if motion.streams and not motion.rests:
-            return segments.Answer.NOT_READY
-        motion.leave_stream()
-        answer = segments.compiled_accept(
-            motion.segments, motion.now, p.lead, time, state, p.lower, p.upper, p.velocity
+        return Answer(
+            sampled_motion.append_point(
+                self.parameters, self.counts, *self._followed, self.desired, time, state
+            )
         )
-        return segments.Answer(answer)
 
     def follow(
         self, times: Array, positions: Array, velocities: Array, start: float | None = None
-    ) -> segments.Answer:
+    ) -> Answer:
         """Follow the targets (k, n) of a message, due at `times` after `start`, or after their
         arrival; NaN: a velocity that was not sent."""
-        motion = self.motion
-        if not self.state.is_following or (motion.mode != "holding" and not motion.streams):
-            return segments.Answer.NOT_READY
-        if not (np.isfinite(times).all() and np.isfinite(positions).all()):
-            return segments.Answer.NOT_FINITE
-        if not motion.streams:
-            motion.begin_stream()
-        refused = streams.compiled_take_message(
-            motion.stream, motion.limits, motion.now, start or 0.0, start is not None, times,
-            positions, velocities, len(times),
+        return Answer(
+            sampled_motion.follow_targets(
+                *self._followed, self.desired, start or 0.0, start is not None, times, positions,
+                velocities, len(times),
+            )
         )  # fmt: skip
-        return segments.Answer.FULL if refused else segments.Answer.ACCEPTED
 
     def cut(self, time: float) -> None:
-        if (
-            self.state.is_following
-            and not self.motion.streams
-            and not self.motion.segments.brakes[0]
-        ):
-            segments.compiled_cut(self.motion.segments, max(time, self.motion.now))
+        sampled_motion.cut_motion(*self._followed, time)
 
     def stop(self) -> None:
-        if self.state.is_following:
-            own, p = self.motion, self.parameters
-            own.leave_stream()
-            segments.compiled_stop(own.segments, own.now, p.stop_acceleration)
+        sampled_motion.stop_motion(self.parameters, *self._followed, self.desired)
+
+    @property
+    def _followed(self) -> tuple[sampled_motion.SampledMotion, Mode, float]:
+        return self.motion.own, self.state, self.motion.now
 
     def clear_fault(self) -> None:
         samples.compiled_accept_next(self.filters.samples)
@@ -321,28 +276,12 @@ class SampledArm:
         p, motion = self.parameters, self.motion
         does = cycle_clock.compiled_advance(p, self.clock, self.counts, time)
         motion.now = self.filters.now = self.clock.time[0]
-        elapsed = self.clock.elapsed[0]
         if does == cycle_clock.RUNS:
-            q, theta = np.array(q, dtype=float), np.array(theta, dtype=float)
-            samples.compiled_unwrap(p, self.filters.samples, self._actuation[0], q, theta)
-            wanted = self.desired[0] if motion.is_active else q
-            frozen = frozen_sides.compiled_notice_frozen(
-                *self._actuation, p.frozen_distance, self.counts, self._frozen, q, theta, wanted
-            )
-            if frozen & frozen_sides.LINKS_FROZEN:
-                link_time = self.filters.samples.link_time[0]
-            if frozen & frozen_sides.MOTORS_FROZEN:
-                motor_time = self.filters.samples.motor_time[0]
-            agrees = -1
-            if not self.is_active:  # an activation judges them
-                samples.compiled_accept_next(self.filters.samples)
-            elif np.isfinite((*q, *theta)).all() and samples.compiled_follow_silence(
-                p, self.filters.samples, link_time, motor_time
-            ):
-                agrees = self.arm.resting.agrees(q, theta, p.external_load)
-            samples.compiled_take_samples(
-                p, self.filters.samples, self.counts, time, link_time, motor_time, q, theta,
-                agrees, elapsed, *self.arm.reference,
+            sampled_input.take_input(
+                self._actuation, self.arm.resting, p, self.counts, self.filters.samples,
+                self._frozen, self.arm.resting.springs, self.is_active, motion.is_active, time,
+                link_time, motor_time, np.array(q, dtype=float), np.array(theta, dtype=float),
+                self.clock.elapsed[0], *self.arm.reference,
             )  # fmt: skip
             if self.is_active:
                 self._run()

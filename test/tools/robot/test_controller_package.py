@@ -380,6 +380,29 @@ def test_a_stream_is_the_same_in_c_and_python_and_stops_smoothly(tmp_path, name)
 
 
 @needs_compiler
+def test_a_stream_takes_over_a_motion_in_c_and_python(tmp_path):
+    twins = Twins(designed(elastic_panda()), tmp_path)
+    start(twins)
+    q = twins.python.desired[0].copy()
+    assert not twins.append(twins.time + 0.4, q + 0.1)
+    twins.run(150)
+    before = twins.c.desired.copy()
+    assert np.abs(before[1:4]).max(axis=1).min() > 0.1
+    p = twins.design.stream_limits
+    missing = np.full((1, len(q)), np.nan)
+    assert not any(twins.both("follow", np.zeros(1), q[None] + 0.05, missing, None))
+    for _ in range(1200):
+        twins.run(1)
+        np.testing.assert_array_equal(twins.c.desired, twins.python.desired)
+        steps = np.abs(twins.c.desired - before).max(axis=1)
+        assert steps[3] <= 1.1 * PERIOD * 30.06 * (p.acceleration / p.smoothing**2).max()
+        assert steps[2] <= 1.5 * PERIOD * (np.abs(before[3]).max() + steps[3])
+        before = twins.c.desired.copy()
+    np.testing.assert_allclose(twins.c.desired[0], q + 0.05, atol=1e-6)
+    assert twins.error < TOLERANCE
+
+
+@needs_compiler
 def test_limits_of_torques_and_rates(tmp_path):
     arm = arms.elastic_panda()
     design = designed(arm, torque_rate=50.0, disturbance_bandwidth=0.0)

@@ -150,6 +150,24 @@ def worst_joint(a, arm, s, q, theta, allowed):
     return worst if is_judged else -1
 
 
+def springs_agree(a, arm, s, q, theta, allowed):
+    """Whether the springs between links and motors carry gravity and external torques within
+    `allowed`: 1 or 0; -1 if that is not judged, because all of these are infinite."""
+    worst = worst_joint(a, arm, s, q, theta, allowed)
+    if worst < 0:
+        return -1
+    return 1 if abs(s.misfit[worst]) <= 1.0 else 0
+
+
+def balance_springs(a, arm, s, q, theta, second, limit, torque):
+    """Write the motor torques that balance the springs at rest there, within their limits."""
+    load_springs(arm, s, q, theta, second)
+    for j in range(theta.shape[0]):
+        i = a.joint_of_motor[j]
+        own = s.weight[i] if a.is_rigid[i] else s.load[j]
+        torque[j] = min(max(own, -limit[j]), limit[j])
+
+
 def misfit_scale(a, s):
     """Set the scale of misfits; returns whether one of them is worth an explanation."""
     is_noticed = False
@@ -298,6 +316,7 @@ class RestingArm(IndependentCopies):
     """What springs carry at rest, and whether that agrees with the model.
 
     allowed : (n,) N m or N, external torques that are believed; see :func:`external_loads`.
+    springs : what is computed for a judgement.
     """
 
     def __init__(self, model: MultibodyModel, actuators: Actuators) -> None:
@@ -308,8 +327,8 @@ class RestingArm(IndependentCopies):
         self.gravity = InverseDynamicsSolver(model, "body")
         self._a = actuation(actuators)
         m, v = len(actuators.motors), len(actuators.variable_joints)
-        self._springs = record_fields.zeros(RestingSprings, n=model.n, m=m, v=v)
-        self._springs.softest[0] = softest_outputs(actuators)
+        self.springs = record_fields.zeros(RestingSprings, n=model.n, m=m, v=v)
+        self.springs.softest[0] = softest_outputs(actuators)
         self._refusal = record_fields.zeros(Refusal)
         self.judge(np.zeros(model.n), np.zeros(m))  # compiles
 
@@ -320,7 +339,7 @@ class RestingArm(IndependentCopies):
         within `allowed` (n,) are believed, those of the attribute by default; or about an arm that
         `moves`."""
         allowed, found = self.allowed if allowed is None else allowed, self._refusal
-        if not judge_positions(self._a, self, self._springs, q, theta, allowed, moves, found):
+        if not judge_positions(self._a, self, self.springs, q, theta, allowed, moves, found):
             return None
         i, j, names = int(found.joint[0]), int(found.other[0]), self.model.joint_names
         misfit, share = float(found.misfit[0]), float(found.allowed[0])
@@ -334,24 +353,22 @@ class RestingArm(IndependentCopies):
         """Whether the springs between links (n,) and motors (m,) carry gravity and external torques
         within `allowed` (n,): 1 or 0; -1 if that is not judged, because all of these are
         infinite."""
-        worst = worst_joint(self._a, self, self._springs, q, theta, allowed)
-        return -1 if worst < 0 else int(abs(self._springs.misfit[worst]) <= 1.0)
+        return springs_agree(self._a, self, self.springs, q, theta, allowed)
 
-    def balance(self, q: Array, theta: Array, second: Array) -> Array:
-        """(m,) motor torques that balance the springs at rest there, with second outputs (v,)."""
-        s, joints = self._springs, self.actuators.joint_of_motor
-        rows = np.zeros_like(s.softest)
-        rows[0] = second
-        load_springs(self, s, q, theta, rows)
-        return np.where(self.actuators.is_rigid[joints], s.weight[joints], s.load)
+    def balance(self, q: Array, theta: Array, second: Array, limit: Array) -> Array:
+        """(m,) motor torques that balance the springs at rest there, within `limit` (m,), with the
+        second outputs (3, v)."""
+        torque = np.zeros(len(theta))
+        balance_springs(self._a, self, self.springs, q, theta, second, limit, torque)
+        return torque
 
     def _worst(self, q: Array, theta: Array, allowed: Array) -> tuple[int, float]:
-        worst = worst_joint(self._a, self, self._springs, q, theta, allowed)
-        return worst, float(self._springs.misfit[worst])
+        worst = worst_joint(self._a, self, self.springs, q, theta, allowed)
+        return worst, float(self.springs.misfit[worst])
 
     def _exchanges(self, q: Array, theta: Array) -> Iterator[tuple[str, Array, Array]]:
         """Causes that leave every number as it is, and the states without them."""
-        names, s = self.model.joint_names, self._springs
+        names, s = self.model.joint_names, self.springs
         if len(theta) == len(q):
             yield EXCHANGED_TOPICS, theta, q
         for i, j in combinations(np.flatnonzero(self._a.has_one_motor).tolist(), 2):
@@ -364,18 +381,18 @@ class RestingArm(IndependentCopies):
         """What explains the states: one mistake, else one for each joint that disagrees. The likely
         ones come first; others must be clearly better."""
         self._worst(q, theta, allowed)
-        wrong = np.flatnonzero(~(np.abs(self._springs.misfit) <= 1.0)).tolist()
+        wrong = np.flatnonzero(~(np.abs(self.springs.misfit) <= 1.0)).tolist()
         best, found = np.inf, ""
         for cause, links, motors in self._mistakes(q, theta, wrong):
             excess = self._worst(links, motors, allowed)[1]
-            total = float((self._springs.misfit**2).sum())
+            total = float((self.springs.misfit**2).sum())
             if abs(excess) <= 1.0 and total < best / 4.0 - 1e-4:
                 best, found = total, cause
         return found or self._stiffness(q, theta) or self._causes_by_joint(q, theta, wrong, allowed)
 
     def _stiffness(self, q: Array, theta: Array) -> str:
         """Whether springs that are all stiffer or softer by one factor would carry the arm."""
-        s, is_elastic = self._springs, ~self.actuators.is_rigid
+        s, is_elastic = self.springs, ~self.actuators.is_rigid
         load_springs(self, s, q, theta, s.softest)
         torque, weight = s.torque[is_elastic], s.weight[is_elastic]
         work = float(torque @ weight)
@@ -390,8 +407,8 @@ class RestingArm(IndependentCopies):
             best, cause, better = 1.0, "", motors
             for text, trial in self._mistakes_of_joint(motors, q, i):
                 self._worst(q, trial, allowed)
-                if abs(self._springs.misfit[i]) < best / 2.0 - 1e-2:
-                    best, cause, better = abs(self._springs.misfit[i]), text, trial
+                if abs(self.springs.misfit[i]) < best / 2.0 - 1e-2:
+                    best, cause, better = abs(self.springs.misfit[i]), text, trial
             motors = better
             causes += [cause] if cause else []
         if causes and abs(self._worst(q, motors, allowed)[1]) <= 1.0:

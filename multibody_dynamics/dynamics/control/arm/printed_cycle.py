@@ -24,7 +24,7 @@ from ..observers import disturbance_compensation as observer
 from ..records.actuation import Actuation, actuation
 from ..records.cycle_counts import CycleCounts
 from ..signals import frozen_sides, samples
-from . import cycle_clock, modes, plausibility, torque_steps
+from . import cycle_clock, modes, plausibility, sampled_input, sampled_motion, torque_steps
 from .cycle_settings import MOST_RECOVERIES, CycleSettings
 
 NAMES: c_records.Names = {
@@ -42,7 +42,8 @@ NAMES: c_records.Names = {
     streams.Ticks: "robot_ticks",
     streams.Stream: "robot_stream",
     plausibility.Refusal: "robot_refusal",
-    plausibility.RestingSprings: "robot_resting",
+    plausibility.RestingSprings: "robot_springs",
+    sampled_motion.SampledMotion: "robot_motion",
     Actuation: "actuation",  # tables alone
     "n": "ROBOT_JOINTS",
     "m": "ROBOT_MOTORS",
@@ -91,7 +92,9 @@ OTHER_SHAPES: dict[Any, dict[str, tuple[int | str, ...]]] = {
 
 RECORDS = {
     "p": CycleSettings, "k": streams.Ticks, "counts": CycleCounts, "d": observer.Disturbances,
-    "x": modes.Situation, "refusal": plausibility.Refusal,
+    "x": modes.Situation, "refusal": plausibility.Refusal, "m": sampled_motion.SampledMotion,
+    "samples": samples.Samples, "frozen": frozen_sides.FrozenSides,
+    "resting": plausibility.RestingSprings,
 }  # fmt: skip
 MEMORIES: dict[Any, Any] = {
     samples: samples.Samples, segments: segments.Segments, modes: modes.Memory,
@@ -102,6 +105,7 @@ MEMORIES: dict[Any, Any] = {
 """The records that arguments are; `s` is that of the module of a function."""
 WHOLE = (
     "row", "agrees", "may_end", "mode", "fault", "knows_speed", "is_stamped", "count", "moves",
+    "is_active", "has_motion",
 )  # fmt: skip
 """Arguments that are integers."""
 
@@ -119,6 +123,15 @@ REFERENCE = {
     "accept": segments.accept_point,
 }
 FILES: dict[str, tuple[str, dict[str, Any]]] = {
+    "plausibility.c": (
+        "Whether what is measured of an arm at rest agrees with the model.",
+        {
+            "load_springs": plausibility.load_springs,
+            "springs_agree": plausibility.springs_agree,
+            "balance_springs": plausibility.balance_springs,
+            "judge_positions": plausibility.judge_positions,
+        },
+    ),
     "samples.c": (
         "The clock; the measured positions: validity of samples, and filters of them.",
         {
@@ -126,14 +139,11 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
             # before those that call them: they then have their public names
             "forget_samples": samples.forget_samples,
             "accept_next_samples": samples.accept_next_samples,
-            "unwrap_samples": samples.unwrap_samples,
-            "follow_silence": samples.follow_silence,
             "lacks_links": samples.lacks_links,
             "lacks_motors": samples.lacks_motors,
-            "notice_frozen_sides": frozen_sides.notice_frozen_sides,
-            "take_samples": samples.take_samples,
             "filters_are_settled": samples.filters_are_settled,
             "knows_speed": samples.knows_speed,
+            "take_input": sampled_input.take_input,
         },
     ),
     "modes.c": (
@@ -141,6 +151,7 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
         {
             "is_following": modes.is_following,
             "is_final": modes.is_final,
+            "are_motors_slow": modes.are_motors_slow,
             "raise_fault": modes.fail,
             "begin_modes": modes.activate,
             "end_modes": modes.deactivate,
@@ -159,21 +170,17 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
             "reset_disturbances": observer.reset_disturbances,
         },
     ),
-    "plausibility.c": (
-        "Whether what is measured of an arm at rest agrees with the model.",
+    "motion.c": (
+        "What the arm follows: points, as a motion in segments, or the targets of a stream.",
         {
-            "load_springs": plausibility.load_springs,
-            "worst_joint": plausibility.worst_joint,
-            "judge_positions": plausibility.judge_positions,
-        },
-    ),
-    "streams.c": (
-        "A motion from a stream of targets.",
-        {
-            "stream_begin": streams.begin_stream,
-            "stream_take": streams.take_message,
-            "stream_follow": streams.follow_stream,
-            "is_stream_at_rest": streams.is_stream_at_rest,
+            "hold_motion": sampled_motion.hold_motion,
+            "evaluate_motion": sampled_motion.evaluate_motion,
+            "follow_motion": sampled_motion.follow_motion,
+            "phase_of_motion": sampled_motion.phase_of_motion,
+            "append_point": sampled_motion.append_point,
+            "follow_targets": sampled_motion.follow_targets,
+            "cut_motion": sampled_motion.cut_motion,
+            "stop_motion": sampled_motion.stop_motion,
         },
     ),
     "control.c": (
@@ -202,11 +209,13 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 class PrintedCycle(NamedTuple):
-    """Files by name; structures by their records; constants and prototypes for other files; the
-    enumerations of modes, faults and answers."""
+    """Files by name; structures of the settings, of the counts, and of all other records; constants
+    and prototypes for other files; the enumerations of modes, faults and answers."""
 
     files: dict[str, str]
-    structures: dict[Any, str]
+    settings: str
+    counts: str
+    records: str
     prototypes: str
     enumerations: str
 
@@ -221,10 +230,6 @@ def printed_cycle(
     """
     printer = _Printer(actuators)
     files, prototypes = {}, []
-    for file, (purpose, functions) in FILES.items():
-        text, heads = printer.functions(functions)
-        files[file] = _file(purpose, "robot_controller.h", text)
-        prototypes.append("".join(f"{head};\n" for head in heads))
     whole, heads = printer.functions({
         "segment_is_within": segments.segment_is_within,
         **{f"reference_{name}": function for name, function in REFERENCE.items()},
@@ -233,14 +238,20 @@ def printed_cycle(
         "The motion: a queue of segments, and the path to rest.", "robot_reference.h", whole
     )
     files["reference.h"] = _reference_header(heads)
+    for file, (purpose, functions) in FILES.items():
+        text, heads = printer.functions(functions)
+        files[file] = _file(purpose, "robot_controller.h", text)
+        prototypes.append("".join(f"{head};\n" for head in heads))
     files["settings.c"] = _settings(actuators, settings, stream)
     records = (
-        CycleSettings, CycleCounts, samples.Samples, observer.Disturbances, modes.Memory,
-        modes.Situation, late_hold.SmoothedMotors, cycle_clock.CycleClock,
-        frozen_sides.FrozenSides, StreamLimits, streams.Ticks, streams.Stream,
-        plausibility.Refusal, plausibility.RestingSprings,
+        cycle_clock.CycleClock, frozen_sides.FrozenSides, samples.Samples, modes.Situation,
+        modes.Memory, late_hold.SmoothedMotors, observer.Disturbances, StreamLimits, streams.Ticks,
+        streams.Stream, sampled_motion.SampledMotion, plausibility.Refusal,
+        plausibility.RestingSprings,
     )  # fmt: skip
-    structures = {record: c_records.structure(record, NAMES) for record in records}
+    own, counts, *others = (
+        c_records.structure(record, NAMES) for record in (CycleSettings, CycleCounts, *records)
+    )
     constants = [
         f"#define ITERATIONS {hold_controller.ITERATIONS} /* to the equilibrium of the links; at"
         " first, ten times that */",
@@ -248,14 +259,11 @@ def printed_cycle(
         f"#define CLOCK_RUNS {cycle_clock.RUNS}",
         f"#define CLOCK_SET_BACK {cycle_clock.SET_BACK}",
         f"#define CLOCK_STOPPED {cycle_clock.STOPPED}",
-        f"#define LINKS_FROZEN {frozen_sides.LINKS_FROZEN}",
-        f"#define MOTORS_FROZEN {frozen_sides.MOTORS_FROZEN}",
         f"#define TORQUE_LIMITED {TORQUE_LIMITED}",
         f"#define RATE_LIMITED {RATE_LIMITED}\n\n",
     ]
-    return PrintedCycle(
-        files, structures, "\n".join(constants) + "\n".join(prototypes), _enumerations()
-    )
+    shared = "\n".join(constants) + "\n".join(prototypes)
+    return PrintedCycle(files, own, counts, "\n".join(others), shared, _enumerations())
 
 
 def _file(purpose: str, header: str, text: str) -> str:
@@ -267,6 +275,7 @@ class _Printer:
 
     def __init__(self, actuators: Actuators) -> None:
         n, m = actuators.n, len(actuators.motors)
+        self._public: dict[Any, c_types.Translated] = {}  # of the files before
         self._sizes = {
             "n": n, "m": m, "n + m": n + m, "v": len(actuators.variable_joints),
             "segments": segments.SEGMENTS,
@@ -288,8 +297,9 @@ class _Printer:
         }
 
     def functions(self, entries: dict[str, Any]) -> tuple[str, list[str]]:
-        """The text of functions by their names without prefix, and their prototypes."""
-        module = c_translation.Module()
+        """The text of functions by their names without prefix, after the declarations of those in
+        other files, and their prototypes."""
+        module = c_translation.Module(self._public)
         module.defined_elsewhere("robot_motor_friction", friction, "-rrr", "double")
         module.defined_elsewhere("robot_spring_torques", plausibility.spring_torques, "-rrrrrwwwww")
         module.defined_elsewhere("robot_gravity_forces", plausibility.weigh_links, "-rw")
@@ -299,7 +309,14 @@ class _Printer:
             head = module.add(f"robot_{name}", function, types)
             purpose = (inspect.getdoc(function) or "").replace("`", "").splitlines()
             heads.append(c_source.comment(purpose) + head)
-        return module.text(self._tables), heads
+        text = module.text(self._tables)
+        called = [
+            f"{each.prototype};\n"
+            for each in self._public.values()
+            if f"{each.name}(" in text and not each.name.startswith("robot_reference_")
+        ]
+        self._public |= module.public
+        return "\n".join([*called, text]), heads
 
     def _type(self, function: Any, argument: str) -> Any:
         if argument == "a":

@@ -18,6 +18,8 @@ T = Ad_{C_i exp(-X_i q_i)} U in inertial axes at q, and k any body or joint that
 
     dC_k/dpi = T^ C_k,   dS_k/dpi = [T, S_k],   dM_k/dpi = -(ad_T^T M_k + M_k ad_T).
 
+Joints that depend on others have errors of their own, under their names in the description.
+
 All derivatives here are at pi = 0. For those at other values, see :func:`errors_at`.
 """
 
@@ -39,7 +41,7 @@ from ...core import (
     transposed,
 )
 from ...lie import Representation, check_representation, convert_twist, se3
-from ...model import Frame, MultibodyModel, inertia
+from ...model import Frame, MultibodyModel, inertia, joint_chains
 from ...rigid import Wrenches, forward_kinematics, interbody_wrenches, jacobian, subtree_sums
 
 Unit = Literal["rad", "m"]
@@ -90,8 +92,8 @@ def joint_errors(
     if joints is not None:
         check_sequence("joints", joints, "joints")
     found = []
-    for joint in model.joint_names if joints is None else joints:
-        i = model.joint_index(joint)
+    for joint in joint_chains(model) if joints is None else joints:
+        i = _bodies_of(model, joint)[-1]
         axes = ACROSS_TURNING if np.any(model.screws[i, :3]) else ACROSS_SLIDING
         screws = se3.Ad(se3.inverse(model.body_in_joint[i])).T
         found += [
@@ -130,11 +132,12 @@ def perturbed_model(model: MultibodyModel, errors: Errors, values: Any) -> Multi
         before = motion.get(_place(error), np.eye(4))
         motion[_place(error)] = before @ se3.exp(error.screw * value)
     shift = {-1: np.eye(4)}  # left factor on the pose of each body at q = 0
-    for i, (joint, A) in enumerate(zip(model.joint_names, model.poses, strict=True)):
+    mounted = {chain[0]: joint for joint, chain in joint_chains(model).items()}
+    for i, A in enumerate(model.poses):
         shift[i] = shift[int(model.parents[i])]
-        if (joint, None) in motion:
-            shift[i] = shift[i] @ A @ motion[joint, None] @ se3.inverse(A)
-    shifts = np.stack([shift[i] for i in range(model.n)])
+        if (place := (mounted.get(i), None)) in motion:
+            shift[i] = shift[i] @ A @ motion[place] @ se3.inverse(A)
+    shifts = np.stack([shift[i] for i in range(model.body_count)])
     frames = {
         name: Frame(body, pose @ motion.get((None, name), np.eye(4)))
         for name, (body, pose) in model.frames.items()
@@ -208,15 +211,16 @@ def jacobian_sensitivity(
         angular = jacobian_sensitivity(model, errors, q, body, representation="body")
         linear = jacobian_sensitivity(model, errors, q, body, representation="hybrid")
         return np.concatenate([angular[..., :3, :], linear[..., 3:, :]], axis=-2)
-    J = jacobian(model, q, body, representation=representation)[..., None, :, :]
+    of_tree = jacobian(model.tree, model.spread(q), body, representation=representation)
+    J = of_tree[..., None, :, :]
     T = transposed(pose_sensitivity(model, errors, q, body, representation=representation))
     displaced = _displaced(model, errors)[:, None, :]
     if representation == "spatial":
-        return se3.ad(T) @ J * displaced
+        return model.collect(se3.ad(T) @ J * displaced, -1)
     if representation == "body":
-        return -se3.ad(T) @ J * ~displaced
+        return model.collect(-se3.ad(T) @ J * ~displaced, -1)
     turning, sliding = T * (1, 1, 1, 0, 0, 0), T * (0, 0, 0, 1, 1, 1)
-    return se3.ad(turning) @ J * displaced - se3.ad(sliding) @ J * ~displaced
+    return model.collect(se3.ad(turning) @ J * displaced - se3.ad(sliding) @ J * ~displaced, -1)
 
 
 def twist_sensitivity(
@@ -264,8 +268,9 @@ def torque_sensitivity(
     pose, *given = forward_kinematics(model, q, qd, qdd)
     rates = [rate for rate in given if rate is not None]
     T = _error_twists(model, errors, q, pose)[..., None, :]
-    parents = [int(model.parents[model.joint_index(e.joint)]) if e.joint else -1 for e in errors]
-    # From here on the axes are (..., p, n, 6): derivatives with respect to each parameter, by body.
+    mounted = [_bodies_of(model, e.joint)[0] if e.joint else -1 for e in errors]
+    parents = [int(model.parents[i]) if i >= 0 else -1 for i in mounted]
+    # From here on the axes are (..., p, N, 6): derivatives with respect to each parameter, by body.
     V, Vd = (rate[..., None, :, :] for rate in rates)
     Vp, Vdp = (_with_base(rate)[..., parents, None, :] for rate in rates)
     M = inertia.transform(model.inertias, pose)[..., None, :, :, :]
@@ -281,7 +286,7 @@ def torque_sensitivity(
 
     displaced = _displaced(model, errors)[..., None]
     dQ = S * subtree_sums(model, dW * displaced, -2) + _bracket(T, S) * displaced * transmitted
-    return transposed(dQ.sum(axis=-1))
+    return transposed(model.collect(dQ.sum(axis=-1), -1))
 
 
 def _place(error: ErrorScrew) -> Place:
@@ -289,16 +294,22 @@ def _place(error: ErrorScrew) -> Place:
 
 
 def _check(model: MultibodyModel, errors: Errors) -> None:
-    model.require_uncoupled("the sensitivity to errors of the geometry")
     for error in errors:
         if (error.joint is None) == (error.frame is None):
             raise InputError(f"error '{error.name}': give either a joint or a frame")
         if error.joint is not None:
-            model.joint_index(error.joint)
+            _bodies_of(model, error.joint)
         else:
             _check_frame(model, str(error.frame))
         if as_array(f"error '{error.name}': its screw", error.screw, (6,)).shape != (6,):
             raise InputError(f"error '{error.name}': its screw must be of shape (6,)")
+
+
+def _bodies_of(model: MultibodyModel, joint: str) -> range:
+    chains = joint_chains(model)
+    if joint not in chains:
+        raise InputError(f"no joint '{joint}' in robot '{model.name}'; it has {', '.join(chains)}")
+    return chains[joint]
 
 
 def _check_frame(model: MultibodyModel, frame: str) -> None:
@@ -319,10 +330,10 @@ def _as_values(errors: Errors, values: Any) -> Array:
 
 
 def _displaced(model: MultibodyModel, errors: Errors) -> NDArray[np.bool_]:
-    """(p, n) mask: whether each error displaces each body, and with it the joint that moves it."""
-    moved = model.moved_by
-    rows = [moved[:, model.joint_index(e.joint)] if e.joint else 0 * moved[0] for e in errors]
-    return np.array(rows, dtype=bool).reshape(len(errors), model.n)
+    """(p, N) mask: whether each error displaces each body, and with it the joint that moves it."""
+    moved = model.tree.moved_by
+    rows = [moved[:, _bodies_of(model, e.joint)[0]] if e.joint else 0 * moved[0] for e in errors]
+    return np.array(rows, dtype=bool).reshape(len(errors), model.body_count)
 
 
 def _reaches(model: MultibodyModel, errors: Errors, body: str | int) -> NDArray[np.bool_]:
@@ -335,11 +346,11 @@ def _reaches(model: MultibodyModel, errors: Errors, body: str | int) -> NDArray[
 def _error_twists(model: MultibodyModel, errors: Errors, q: Any, pose: Array) -> Array:
     """T (..., p, 6): the screws of the errors in inertial axes, for bodies at `pose`."""
     _check(model, errors)
-    q = as_array("q", q, (model.n,), model.joint_names)
+    q = model.spread(as_array("q", q, (model.n,), model.joint_names))
     T = np.empty((*pose.shape[:-3], len(errors), 6))
     for k, error in enumerate(errors):
         if error.joint is not None:
-            i = model.joint_index(error.joint)
+            i = _bodies_of(model, error.joint)[0]
             before = pose[..., i, :, :] @ se3.exp(-model.body_screws[i] * q[..., i, None])
         else:
             before = _frame_at(pose, model.frame(str(error.frame)))
@@ -348,14 +359,14 @@ def _error_twists(model: MultibodyModel, errors: Errors, q: Any, pose: Array) ->
 
 
 def _frame_at(pose: Array, frame: Frame) -> Array:
-    """The pose (..., 4, 4) of a frame with the bodies at `pose` (..., n, 4, 4)."""
+    """The pose (..., 4, 4) of a frame with the bodies at `pose` (..., N, 4, 4)."""
     if frame.body < 0:
         return np.broadcast_to(frame.pose, (*pose.shape[:-3], 4, 4))
     return pose[..., frame.body, :, :] @ frame.pose
 
 
 def _with_base(rate: Array) -> Array:
-    """The rates (..., n + 1, 6) of the bodies and, at index -1, of the base, which is at rest."""
+    """The rates (..., N + 1, 6) of the bodies and, at index -1, of the base, which is at rest."""
     return np.concatenate([rate, np.zeros_like(rate[..., :1, :])], axis=-2)
 
 

@@ -19,10 +19,11 @@ Joints have one degree of freedom and a screw that is constant in the body, dS/d
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...core import (
     Array,
@@ -37,11 +38,13 @@ from ...core import (
     transposed,
 )
 from ...lie import se3, so3
-from ...model import MultibodyModel, inertia
+from ...model import MultibodyModel, inertia, joint_chains
 from ...rigid import (
     Wrenches,
     articulated_bodies,
     forward_kinematics,
+    hybrid_dynamics,
+    mass_matrix,
     prescribed_joints,
     wrench_rows,
 )
@@ -62,12 +65,12 @@ class ParameterDependence:
     ----------
     names : of the p parameters.
     q, qd, qdd, tau : (..., p, n) of the motion and of the joint torques.
-    placement : (..., p, n, 6) U_i with T_i = B_i exp(U_i dp) exp(X_i q_i): how the placement of
+    placement : (..., p, N, 6) U_i with T_i = B_i exp(U_i dp) exp(X_i q_i): how the placement of
         joint i on its parent moves, in the frame of body i at q_i = 0.
-    screw : (..., p, n, 6) of X_i = S_i, the joint screw in the frame of its body.
-    inertia : (..., p, n, 6, 6) of the spatial inertia about the origin of the body frame.
+    screw : (..., p, N, 6) of X_i = S_i, the joint screw in the frame of its body.
+    inertia : (..., p, N, 6, 6) of the spatial inertia about the origin of the body frame.
     rotor : (..., p, n) of the reflected inertia.
-    wrench : (..., p, n, 6) of the external wrenches, in inertial axes about the inertial origin.
+    wrench : (..., p, N, 6) of the external wrenches, in inertial axes about the inertial origin.
     gravity : (..., p, 3) of the acceleration of gravity.
     """
 
@@ -147,7 +150,7 @@ class ParameterDependence:
     ) -> ParameterDependence:
         """`rows` (p, 6, 6) in the frame of `body`, which may be merged into a moving body."""
         index, pose = model.body_index(body), model.frame(body).pose
-        total = np.zeros((len(rows), model.n, 6, 6))
+        total = np.zeros((len(rows), model.body_count, 6, 6))
         total[:, index] = inertia.transform(rows, pose)
         return cls(names=tuple(names), inertia=total)
 
@@ -160,16 +163,17 @@ class ParameterDependence:
     @classmethod
     def on_placement(cls, model: MultibodyModel, errors: Errors) -> ParameterDependence:
         """Dependence on :class:`ErrorScrew` parameters at zero; those of frames move no body."""
-        rows = np.zeros((len(errors), model.n, 6))
+        chains, rows = joint_chains(model), np.zeros((len(errors), model.body_count, 6))
         for k, error in enumerate(errors):
             if error.joint is not None:
-                rows[k, model.joint_index(error.joint)] = as_array(error.name, error.screw, (6,))
+                mounted = chains[error.joint][0]
+                rows[k, mounted] = as_array(error.name, error.screw, (6,))
         return cls(names=tuple(error.name for error in errors), placement=rows)
 
     @classmethod
     def on_wrench(cls, model: MultibodyModel, body: str) -> ParameterDependence:
         """Dependence on the wrench on a body, inertial axes and origin: "hand.mx" ... "fz"."""
-        rows = np.zeros((6, model.n, 6))
+        rows = np.zeros((6, model.body_count, 6))
         rows[:, model.body_index(body)] = np.eye(6)
         return cls(names=tuple(f"{body}.{c}{a}" for c in "mf" for a in AXES), wrench=rows)
 
@@ -200,7 +204,7 @@ class ParameterDependence:
 
 
 _TAILS: dict[str, tuple[int, ...]] = {
-    # the axes after the axis of the parameters; 0 denotes n
+    # the axes after the axis of the parameters; 0 denotes n for rows of joints, N for bodies
     "q": (0,), "qd": (0,), "qdd": (0,), "tau": (0,), "placement": (0, 6), "screw": (0, 6),
     "inertia": (0, 6, 6), "rotor": (0,), "wrench": (0, 6), "gravity": (3,),
 }  # fmt: skip
@@ -261,6 +265,12 @@ def inverse_dynamics_sensitivity(
     `wrenches` as in :func:`.inverse_dynamics`. Raises InputError for wrong shapes or names, NaN or
     infinity.
     """
+    if model.is_coupled:  # Q = G^T Q_tree at q_tree = G q
+        rows = (model.spread(row) for row in _checked(model, q=q, qd=qd, qdd=qdd))
+        of_tree = inverse_dynamics_sensitivity(
+            model.tree, _on_tree(model, by), *rows, wrenches=wrenches
+        )
+        return model.collect(of_tree, -2)
     at = _Point(model, by, {"q": q, "qd": qd, "qdd": qdd}, wrenches)
     qdd, rotors, tau = at.joints("qdd"), at.joints("rotor"), at.joints("tau")
     Vd = at.at_the_base(at.up)
@@ -317,6 +327,8 @@ def hybrid_dynamics_sensitivity(
         "tau": as_partial("tau", tau, ~held, model.joint_names),
     }
     articulated_bodies(model, q, prescribed=prescribed)  # raises if free joints move no inertia
+    if model.is_coupled:
+        return _coupled_sensitivity(model, by, held, q, qd, given, wrenches)
     at = _Point(model, by, {"q": q, "qd": qd, **given}, wrenches)
     qdd, tau, rotors = at.joints("qdd"), at.joints("tau"), at.joints("rotor")
     S, J, B = at.S, [*at.I, NOTHING], [*at.bias, NOTHING]  # articulated bodies: F = J V' + B
@@ -347,6 +359,56 @@ def hybrid_dynamics_sensitivity(
     return HybridDynamicsSensitivity(at.derivatives(qdd), at.derivatives(tau))
 
 
+def _coupled_sensitivity(
+    model: MultibodyModel,
+    by: ParameterDependence,
+    held: NDArray[np.bool_],
+    q: Any,
+    qd: Any,
+    given: Mapping[str, Array],
+    wrenches: Wrenches | None,
+) -> HybridDynamicsSensitivity:
+    """The derivatives of M q'' + h = tau, solved for those of the free joints."""
+    prescribed = np.flatnonzero(held).tolist()
+    qdd = hybrid_dynamics(
+        model, q, qd, prescribed=prescribed, qdd=given["qdd"], tau=given["tau"], wrenches=wrenches
+    ).qdd
+    accelerated = None if by.qdd is None else by.qdd * held
+    rate = inverse_dynamics_sensitivity(
+        model, replace(by, qdd=accelerated, tau=None), q, qd, qdd, wrenches=wrenches
+    )
+    M, moved = mass_matrix(model, q), np.zeros_like(rate)
+    if by.tau is not None:
+        moved = moved + transposed(by.tau)
+    torque = moved[..., ~held, :] - rate[..., ~held, :]
+    dqdd = np.zeros_like(torque, shape=(*torque.shape[:-2], *rate.shape[-2:]))
+    if accelerated is not None:
+        dqdd = dqdd + transposed(accelerated)
+    dqdd[..., ~held, :] = np.linalg.solve(M[..., ~held, :][..., ~held], torque)
+    load = rate + M[..., :, ~held] @ dqdd[..., ~held, :]
+    return HybridDynamicsSensitivity(dqdd, np.where(held[:, None], load, moved))
+
+
+def _checked(model: MultibodyModel, **rows: Any) -> list[Array]:
+    return [as_array(name, row, (model.n,), model.joint_names) for name, row in rows.items()]
+
+
+def _on_tree(model: MultibodyModel, by: ParameterDependence) -> ParameterDependence:
+    """The dependence of the joints of the tree, each with a coordinate of its own."""
+    n = len(by.names), model.n
+    given = {name: getattr(by, name) for name in ("q", "qd", "qdd", "tau", "rotor")}
+    rows = {
+        name: as_array(f"derivatives of {name}", value, n)
+        for name, value in given.items()
+        if value is not None
+    }
+    spread: dict[str, Any] = {name: model.spread(value) for name, value in rows.items()}
+    if (rotor := rows.get("rotor")) is not None:
+        spread["rotor"] = np.zeros((*rotor.shape[:-1], model.body_count))
+        spread["rotor"][..., model.first_bodies] = rotor
+    return replace(by, **spread)
+
+
 class _Point:
     """The robot in one state, or a batch of them, and how it depends on the parameters.
 
@@ -361,7 +423,6 @@ class _Point:
         rows: Mapping[str, Any],
         wrenches: Wrenches | None,
     ) -> None:
-        model.require_uncoupled("the sensitivity to parameters")
         n, self._names = model.n, by.names
         self._model, self.parents = model, model.parents.tolist()
         self._values = {k: as_array(k, row, (n,), model.joint_names) for k, row in rows.items()}

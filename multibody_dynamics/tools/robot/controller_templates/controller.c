@@ -36,7 +36,7 @@ static void copy_row(const double *from, double *to, int count)
     }
 }
 
-/* What Python and C share: robot_samples.c, robot_modes.c, robot_disturbances.c, robot_control.c. */
+/* What Python and C share, and other files define. */
 //PROTOTYPES//
 /* Torques: feedforward of the flat map, linear feedback of links and motors, fades, limits. */
 
@@ -68,16 +68,6 @@ static void map_motion(robot_controller *c, robot_feedforward *flat, double dt)
     robot_advance_bristles(flat->state, flat->filtered, dt);
 }
 
-/* Springs at the measured state. */
-static void measure_springs(robot_controller *c)
-{
-    const robot_samples *x = &c->samples;
-    robot_springs *s = &c->springs;
-    robot_spring_torques(x->q, x->qd, x->theta, x->thetad, c->second, s->torque, s->rate, s->K,
-                         s->load, s->deflection);
-    robot_add_slip(c->now.filtered, s->torque, s->load);
-}
-
 static void observe_disturbances(robot_controller *c, double elapsed)
 {
     const robot_parameters *p = &c->parameters;
@@ -93,16 +83,6 @@ static void observe_disturbances(robot_controller *c, double elapsed)
                                p->link_disturbance_limit, p->motor_disturbance_limit, elapsed,
                                x->qd, x->thetad, momentum, bias, s->torque, s->load, c->torque,
                                known, last->torque[1]);
-}
-
-/* The motion at a time, from the present one on. */
-static void evaluate(robot_controller *c, double time, double state[5][JOINTS])
-{
-    if (c->streams) {
-        robot_stream_follow(&c->ticks, &c->stream, &c->stream_limits, time, state);
-    } else {
-        robot_reference_evaluate(&c->reference, time, c->clock.time, state);
-    }
 }
 
 /* The chosen law along c->desired, `elapsed` after the last cycle, of which it uses at most `dt`. */
@@ -121,7 +101,7 @@ static void follow(robot_controller *c, double dt, double elapsed, double torque
                     x->theta, x->thetad, torque);
     if (lead > 0.0) {
         flat = &c->later;
-        evaluate(c, c->clock.time + lead, flat->state);
+        robot_evaluate_motion(&c->motion, c->clock.time + lead, c->clock.time, flat->state);
         map_motion(c, flat, dt);
     }
     for (int j = 0; j < MOTORS; ++j) {
@@ -136,24 +116,21 @@ static void follow(robot_controller *c, double dt, double elapsed, double torque
 static void hang(robot_controller *c, const double theta[MOTORS], int iterations,
                  double load[MOTORS])
 {
-    double weight[JOINTS] = {0.0};
     double excess[JOINTS] = {0.0};
     robot_springs *s = &c->springs;
     robot_follow_rigid_motors(theta, c->hold_q);
     for (int k = 0; k < iterations; ++k) {
-        robot_spring_torques(c->hold_q, ZEROS, theta, ZEROS, c->second, s->torque, s->rate,
-                             s->K, s->load, s->deflection);
-        robot_gravity_forces(c->hold_q, weight);
+        robot_load_springs(s, c->hold_q, theta, c->second);
         for (int i = 0; i < JOINTS; ++i) {
-            weight[i] -= c->external_torque[i];
-            weight[i] += robot_link_friction(i, 0.0, weight[i]);
+            s->weight[i] -= c->external_torque[i];
+            s->weight[i] += robot_link_friction(i, 0.0, s->weight[i]);
         }
-        if (robot_follow_springs(s->torque, weight, s->K, iterations > FEW_ITERATIONS, excess,
+        if (robot_follow_springs(s->torque, s->weight, s->K, iterations > FEW_ITERATIONS, excess,
                                  c->hold_q)) {
             break;
         }
     }
-    robot_motor_loads(s->load, weight, load);
+    robot_motor_loads(s->load, s->weight, load);
 }
 
 /* The damped stop, then a hold. */
@@ -244,22 +221,6 @@ static void send(robot_controller *c, double dt, double wanted[MOTORS])
 
 /* The cycle. */
 
-static void hold(robot_controller *c)
-{
-    robot_reference_hold(&c->reference, c->samples.q, c->clock.time);
-    c->has_motion = 1;
-    c->streams = 0;
-}
-
-/* The motion goes on from where a stream is. */
-static void leave_stream(robot_controller *c)
-{
-    if (c->streams) {
-        robot_reference_begin(&c->reference, c->clock.time, c->desired);
-    }
-    c->streams = 0;
-}
-
 /* End the motion: sides without samples are then carried along nothing. */
 static void end_motion(robot_controller *c)
 {
@@ -271,7 +232,8 @@ static void end_motion(robot_controller *c)
 /* Hold the measured position, after activation or after the clock jumped. */
 static void begin(robot_controller *c)
 {
-    hold(c);
+    robot_hold_motion(&c->motion, c->samples.q, c->clock.time);
+    c->has_motion = 1;
     if (c->has_begun) {
         start_law(c, c->parameters.transfer_time);
         return;
@@ -288,24 +250,12 @@ static int may_begin(const robot_controller *c)
     return c->samples.is_started && !robot_is_final(&c->modes) && (c->has_begun || is_settled);
 }
 
-/* The desired state of this cycle; brakes where the motion would end without a further point. */
-static void look_up(robot_controller *c)
-{
-    const robot_parameters *p = &c->parameters;
-    if (c->streams) {
-        evaluate(c, c->clock.time, c->desired);
-        return;
-    }
-    c->counts.late_references += robot_reference_follow(&c->reference, c->clock.time, p->lead,
-                                                        p->stop_acceleration, c->desired) ? 1 : 0;
-}
-
 /* Start the law that acts from now on, at the present position. */
 static void start_new_law(robot_controller *c)
 {
     start_law(c, c->modes.duration);
     if (c->has_motion) {
-        hold(c);
+        robot_hold_motion(&c->motion, c->samples.q, c->clock.time);
     }
 }
 
@@ -313,6 +263,7 @@ static void start_new_law(robot_controller *c)
 static void supervise(robot_controller *c, double step)
 {
     const robot_samples *s = &c->samples;
+    robot_springs *springs = &c->springs;
     robot_situation x = {
         .lacks_links = robot_lacks_links(&c->parameters, s, c->clock.time),
         .lacks_motors = robot_lacks_motors(&c->parameters, s, c->clock.time),
@@ -325,17 +276,18 @@ static void supervise(robot_controller *c, double step)
     copy_row(c->torque, x.sent, MOTORS);
     copy_row(s->q, x.q, JOINTS);
     copy_row(s->theta, x.theta, MOTORS);
-    measure_springs(c);
-    copy_row(c->springs.torque, x.springs, JOINTS);
+    robot_spring_torques(s->q, s->qd, s->theta, s->thetad, c->second, springs->torque,
+                         springs->rate, springs->K, springs->load, springs->deflection);
+    robot_add_slip(c->now.filtered, springs->torque, springs->load);
+    copy_row(springs->torque, x.springs, JOINTS);
     for (int i = 0; i < JOINTS; ++i) {
         x.error[i] = c->desired[0][i] - s->q[i];
     }
     robot_supervise(&c->parameters, &c->modes, c->clock.time, &x);
-    robot_note_motion(&c->modes, c->streams ? !robot_is_stream_at_rest(&c->stream)
-                                            : robot_reference_motion(&c->reference));
+    robot_note_motion(&c->modes, robot_phase_of_motion(&c->motion));
     if (c->modes.is_new) {
         start_new_law(c);
-        look_up(c);
+        robot_follow_motion(&c->parameters, &c->counts, &c->motion, c->clock.time, c->desired);
     }
 }
 
@@ -375,7 +327,7 @@ static void run(robot_controller *c)
         }
         return;
     }
-    look_up(c);
+    robot_follow_motion(&c->parameters, &c->counts, &c->motion, c->clock.time, c->desired);
     c->period = c->modes.mode == ROBOT_LOST ? c->period : robot_next_period(step, c->period);
     supervise(c, step);
     if (c->modes.mode == ROBOT_LOST || !c->samples.is_started) {
@@ -434,10 +386,11 @@ static void report(const robot_controller *c, robot_output *out)
 
 int robot_initialise(robot_controller *c, const robot_parameters *parameters)
 {
-    *c = (robot_controller){.parameters = *parameters, .stream_limits = robot_default_stream};
+    *c = (robot_controller){.parameters = *parameters};
+    c->motion.limits = robot_default_stream;
     robot_forget_samples(&c->samples);
     copy_row(SECOND_AT_REST, c->second[0], ROBOT_VARIABLE);
-    copy_row(SOFTEST_SECOND, c->resting.softest[0], ROBOT_VARIABLE);
+    copy_row(SOFTEST_SECOND, c->springs.softest[0], ROBOT_VARIABLE);
     return robot_wrong_parameter(parameters) ? 1 : 0;
 }
 
@@ -449,12 +402,7 @@ int robot_balance(robot_controller *c, const double q[JOINTS], const double thet
     if (!is_finite_row(q, JOINTS) || !is_finite_row(theta, MOTORS)) {
         return 1;
     }
-    robot_load_springs(&c->resting, q, theta, c->second);
-    robot_motor_loads(c->resting.load, c->resting.weight, torque);
-    for (int j = 0; j < MOTORS; ++j) {
-        torque[j] = fmax(-c->parameters.torque_limit[j],
-                         fmin(torque[j], c->parameters.torque_limit[j]));
-    }
+    robot_balance_springs(&c->springs, q, theta, c->second, c->parameters.torque_limit, torque);
     return 0;
 }
 
@@ -462,22 +410,19 @@ int robot_judge(robot_controller *c, const double q[JOINTS], const double theta[
                 int moves, robot_refusal *refusal)
 {
     const double *allowed = c->parameters.external_load;
-    return robot_judge_positions(&c->resting, q, theta, allowed, moves, refusal);
+    return robot_judge_positions(&c->springs, q, theta, allowed, moves, refusal);
 }
 
 int robot_activate(robot_controller *c, const double *torque)
 {
     const robot_parameters *p = &c->parameters;
     robot_refusal refusal;
-    int moves = 0;
     if (c->is_active || !robot_filters_are_settled(p, &c->samples) || /* nor if a side is missing */
         (torque && !is_finite_row(torque, MOTORS)) || robot_wrong_parameter(p)) {
         return 1;
     }
-    for (int j = 0; j < MOTORS; ++j) {
-        moves = moves || !(fabs(c->samples.thetad[j]) <= p->recovery_speed);
-    }
-    if (robot_judge(c, c->samples.q, c->samples.theta, moves, &refusal)) {
+    if (robot_judge(c, c->samples.q, c->samples.theta,
+                    !robot_are_motors_slow(p, c->samples.thetad), &refusal)) {
         return 2;
     }
     if (torque) {
@@ -501,56 +446,27 @@ void robot_deactivate(robot_controller *c)
 
 robot_answer robot_append(robot_controller *c, double time, double state[5][JOINTS])
 {
-    const robot_parameters *p = &c->parameters;
-    robot_answer answer = ROBOT_POINT_NOT_READY;
-    if (robot_is_following(c->modes.mode) && !(c->streams && !robot_is_stream_at_rest(&c->stream))) {
-        leave_stream(c);
-        answer = (robot_answer)robot_reference_accept(&c->reference, c->clock.time, p->lead, time,
-                                                      state, p->lower, p->upper, p->velocity);
-    }
-    c->counts.refused_points += answer == ROBOT_ACCEPTED ? 0 : 1;
-    return answer;
+    return (robot_answer)robot_append_point(&c->parameters, &c->counts, &c->motion, c->modes.mode,
+                                            c->clock.time, c->desired, time, state);
 }
 
 robot_answer robot_follow(robot_controller *c, const double *start, int count,
                           const double *times, double (*positions)[JOINTS],
                           double (*velocities)[JOINTS])
 {
-    const double *q = c->desired[0];
-    robot_stream_limits *p = &c->stream_limits;
-    if (!robot_is_following(c->modes.mode) || count < 1 ||
-        !(c->streams || robot_reference_motion(&c->reference) == 0)) {
-        return ROBOT_POINT_NOT_READY;
-    }
-    if (!is_finite_row(times, count) || !is_finite_row(positions[0], count * JOINTS)) {
-        return ROBOT_POINT_NOT_FINITE;
-    }
-    for (int i = 0; i < JOINTS && !c->streams; ++i) {
-        p->lower[i] = fmin(p->lower[i], q[i]);
-        p->upper[i] = fmax(p->upper[i], q[i]);
-    }
-    if (!c->streams) {
-        robot_stream_begin(&c->ticks, &c->stream, p, c->clock.time, q, ZEROS);
-        c->streams = 1;
-    }
-    const int refused = robot_stream_take(&c->stream, p, c->clock.time, start ? *start : 0.0,
-                                          start != NULL, times, positions, velocities, count);
-    return refused ? ROBOT_POINT_FULL : ROBOT_ACCEPTED;
+    return (robot_answer)robot_follow_targets(&c->motion, c->modes.mode, c->clock.time, c->desired,
+                                              start ? *start : 0.0, start != NULL, times,
+                                              positions, velocities, count);
 }
 
 void robot_cut(robot_controller *c, double time)
 {
-    if (robot_is_following(c->modes.mode) && !c->streams && !c->reference.brakes) {
-        robot_reference_cut(&c->reference, fmax(time, c->clock.time));
-    }
+    robot_cut_motion(&c->motion, c->modes.mode, c->clock.time, time);
 }
 
 void robot_stop(robot_controller *c)
 {
-    if (robot_is_following(c->modes.mode)) {
-        leave_stream(c);
-        robot_reference_stop(&c->reference, c->clock.time, c->parameters.stop_acceleration);
-    }
+    robot_stop_motion(&c->parameters, &c->motion, c->modes.mode, c->clock.time, c->desired);
 }
 
 void robot_clear_fault(robot_controller *c)
@@ -565,55 +481,36 @@ void robot_note_delay(robot_controller *c, double delay)
                       c->samples.thetad);
 }
 
-int robot_set_external_torque(robot_controller *c, const double torque[JOINTS])
+/* Copies a row if it is finite; returns 1 if it is not. */
+static int set_row(const double *from, double *to, int count)
 {
-    if (!is_finite_row(torque, JOINTS)) {
+    if (!is_finite_row(from, count)) {
         return 1;
     }
-    copy_row(torque, c->external_torque, JOINTS);
+    copy_row(from, to, count);
     return 0;
+}
+
+int robot_set_external_torque(robot_controller *c, const double torque[JOINTS])
+{
+    return set_row(torque, c->external_torque, JOINTS);
 }
 
 int robot_set_second_outputs(robot_controller *c, double second[3][ROBOT_SECOND])
 {
-    if (!is_finite_row(&second[0][0], 3 * ROBOT_SECOND)) {
-        return 1;
-    }
-    copy_row(&second[0][0], &c->second[0][0], 3 * ROBOT_SECOND);
-    return 0;
-}
-
-/* Take what is new and valid of what was measured. */
-static void take_input(robot_controller *c, const robot_input *in)
-{
-    const robot_parameters *p = &c->parameters;
-    robot_samples *s = &c->samples;
-    double q[JOINTS], theta[MOTORS];
-    copy_row(in->q, q, JOINTS);
-    copy_row(in->theta, theta, MOTORS);
-    robot_unwrap_samples(p, s, q, theta);
-    const int frozen =
-        robot_notice_frozen_sides(p->frozen_distance, &c->counts, &c->frozen, q, theta,
-                                  c->has_motion ? c->desired[0] : q);
-    const double link_time = frozen & LINKS_FROZEN ? s->link_time : in->link_time;
-    const double motor_time = frozen & MOTORS_FROZEN ? s->motor_time : in->motor_time;
-    int agrees = -1;
-    if (!c->is_active) { /* an activation judges them */
-        robot_accept_next_samples(s);
-    } else if (is_finite_row(q, JOINTS) && is_finite_row(theta, MOTORS) &&
-               robot_follow_silence(p, s, link_time, motor_time)) {
-        const int worst = robot_worst_joint(&c->resting, q, theta, p->external_load);
-        agrees = worst < 0 ? -1 : fabs(c->resting.misfit[worst]) <= 1.0;
-    }
-    robot_take_samples(p, s, &c->counts, in->time, link_time, motor_time, q, theta, agrees,
-                       c->clock.elapsed, c->desired, c->now.result);
+    return set_row(&second[0][0], &c->second[0][0], 3 * ROBOT_SECOND);
 }
 
 robot_state robot_update(robot_controller *c, const robot_input *in, robot_output *out)
 {
     const int clock = robot_advance_clock(&c->parameters, &c->clock, &c->counts, in->time);
+    double q[JOINTS], theta[MOTORS];
     if (clock == CLOCK_RUNS) {
-        take_input(c, in);
+        copy_row(in->q, q, JOINTS);
+        copy_row(in->theta, theta, MOTORS);
+        robot_take_input(&c->parameters, &c->counts, &c->samples, &c->frozen, &c->springs,
+                         c->is_active, c->has_motion, in->time, in->link_time, in->motor_time, q,
+                         theta, c->clock.elapsed, c->desired, c->now.result);
         if (c->is_active) {
             run(c);
         }

@@ -49,12 +49,6 @@ typedef struct {
     int flags[ROBOT_MOTORS];
 } robot_feedforward;
 
-/* Torques and loads of the springs at a measured state. */
-typedef struct {
-    double torque[ROBOT_JOINTS], rate[ROBOT_JOINTS], K[ROBOT_JOINTS];
-    double load[ROBOT_MOTORS], deflection[ROBOT_MOTORS];
-} robot_springs;
-
 //RECORDS//
 /* Everything that lasts from one cycle to the next. Allocate it once; its fields are private.
  * Nothing is locked: call all functions of one controller from one thread. */
@@ -68,21 +62,16 @@ typedef struct {
 
     robot_frozen frozen;
     robot_samples samples;
+    robot_springs springs; /* at the last state that was judged, measured or held */
 
     /* reference */
-    robot_reference reference;
-    robot_stream_limits stream_limits;
-    robot_ticks ticks;
-    robot_stream stream;
-    int streams; /* whether the motion is that of a stream, not of the reference */
+    robot_motion motion;
     double desired[5][ROBOT_JOINTS];
     double external_torque[ROBOT_JOINTS];
     double second[3][ROBOT_SECOND];
 
     /* laws */
     robot_feedforward now, later;
-    robot_springs springs;
-    robot_resting resting;
     robot_disturbances disturbances;
     robot_smoothed smoothed;
     int hold_is_started;
@@ -140,10 +129,11 @@ robot_answer robot_append(robot_controller *controller, double time,
                           double state[5][ROBOT_JOINTS]);
 
 /*
- * Follow the targets of a stream, from rest on: `count` positions, due at increasing `times` after
- * *start; if `start` is NULL, after the message should have arrived. NaN: a velocity that was not
- * sent. They replace the targets from the first of them on. Meanwhile, robot_append is refused
- * until the stream has come to rest. Returns ROBOT_POINT_FULL if points did not fit. See streams.md.
+ * Follow the targets of a stream, from the present motion on, unless it brakes: `count` positions,
+ * due at increasing `times` after *start; if `start` is NULL, after the message should have arrived.
+ * NaN: a velocity that was not sent. They replace the targets from the first of them on. Meanwhile,
+ * robot_append is refused until the stream has come to rest. Returns ROBOT_POINT_FULL if points did
+ * not fit. See streams.md.
  */
 robot_answer robot_follow(robot_controller *controller, const double *start, int count,
                           const double *times, double (*positions)[ROBOT_JOINTS],

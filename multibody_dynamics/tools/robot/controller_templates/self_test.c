@@ -14,8 +14,7 @@
 //TABLES//
 int main(void)
 {
-    double error = 0.0;
-    double size = 0.0;
+    double error = 0.0, size = 0.0;
     if (!is_initialised(1)) {
         return 1;
     }

@@ -35,43 +35,34 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A motion back and forth that never ends, once the controller is ready. */
-static void prepare(double time)
+/* Cycle k of a motion back and forth that never ends. With stops, in 400 cycles one motion ends
+ * without a further point, which needs a path to rest, and once the states of the links are missing.
+ */
+static void prepare(int k, int stops, double time)
 {
-    const int is_there = output.desired[0][0] > START[0] + 0.05;
+    const double link_time = input.link_time;
     measure(time);
     if (output.state == ROBOT_INACTIVE) {
         robot_activate(&controller, NULL);
     } else if (output.state == ROBOT_HOLDING) {
-        move(is_there ? 0.0 : 0.1, time + 1.0);
+        move(output.desired[0][0] > START[0] + 0.05 ? 0.0 : 0.1, time + 1.0);
     }
-}
-
-/* In 400 cycles, one motion that ends without a further point, which needs a path to rest, and one
- * stop by link states that are missing. */
-static void interrupt(int k, double link_time)
-{
-    if (k % 400 == 100) {
-        robot_cut(&controller, input.time);
-    }
-    if (k % 400 >= 300 && k % 400 < 315) {
+    if (stops && k % 400 == 100) {
+        robot_cut(&controller, time);
+    } else if (stops && k % 400 >= 300 && k % 400 < 315) {
         input.link_time = link_time;
     }
 }
 
 static void run(const char *name, int cycles, int sleeps, int stops, double *time)
 {
+    const struct timespec pause = {0, 1000000};
     for (int k = 0; k < cycles; ++k) {
-        const double link_time = input.link_time;
         if (sleeps) {
-            const struct timespec pause = {0, 1000000};
             nanosleep(&pause, NULL);
         }
         *time += 1e-3;
-        prepare(*time);
-        if (stops && k + 400 < cycles) {
-            interrupt(k, link_time);
-        }
+        prepare(k, stops && k + 400 < cycles, *time);
         const double start = now();
         robot_update(&controller, &input, &output);
         times[k] = 1e6 * (now() - start);
@@ -86,7 +77,6 @@ int main(int count, char **arguments)
 {
     const int given = count > 1 ? atoi(arguments[1]) : 20000;
     const int cycles = given < 1000 ? 1000 : given > LARGEST ? LARGEST : given;
-    const int sleeps = count > 2 ? atoi(arguments[2]) : 1;
     double time = 0.0;
     if (!is_initialised(1)) {
         return 1;
@@ -94,7 +84,7 @@ int main(int count, char **arguments)
     run("first cycles", 1000, 0, 0, &time);
     run("hot", cycles, 0, 0, &time);
     run("hot, with stops", cycles, 0, 1, &time);
-    if (sleeps) {
+    if (count <= 2 || atoi(arguments[2])) {
         run("after sleeping", cycles, 1, 0, &time);
     }
     return output.state == ROBOT_FOLLOWING || output.state == ROBOT_HOLDING ? 0 : 1;

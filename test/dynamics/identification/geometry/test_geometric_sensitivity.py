@@ -16,6 +16,7 @@ import reference
 from geometric_errors import some_errors, with_standing_joints
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.identification.geometry.geometric_sensitivity import ErrorScrew
+from multibody_dynamics.dynamics.lie import se3
 from reference import error
 from rejections import assert_rejected
 from robots import panda, random_pose, random_tree, with_multidof
@@ -235,6 +236,53 @@ def test_inertias_and_payloads_move_with_their_bodies():
     np.testing.assert_allclose(same.poses, model.poses, atol=1e-15)
     with pytest.raises(ValueError, match="read-only"):
         errors[0].screw[0] = 2
+
+
+COUPLINGS = {
+    "joint1": {"left": 0.5, "right": 0.7},
+    "joint3": {"left": 0.5, "right": -0.7},
+    "joint5": {"joint4": -1.5},
+}
+
+
+def test_joints_that_depend_on_others_have_errors_of_their_own():
+    """Coupling the joints of the perturbed robot gives the perturbed robot with coupled joints."""
+    tree = random_tree(6, 1)
+    model, errors = tree.with_couplings(COUPLINGS), idn.joint_errors(tree, independent=False)
+    assert {e.joint for e in idn.joint_errors(model)} == set(tree.joint_names)
+    values = 0.1 * RNG.normal(size=len(errors))
+    found = idn.perturbed_model(model, errors, values)
+    expected = idn.perturbed_model(tree, errors, values).with_couplings(COUPLINGS)
+    state = RNG.normal(size=(5, model.n))
+    for own, other in zip(
+        dyn.inverse_dynamics(found, *state), dyn.inverse_dynamics(expected, *state), strict=True
+    ):
+        assert error(own, other) < 1e-12
+
+
+@pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
+def test_derivatives_of_robots_with_coupled_joints(representation):
+    tree = random_tree(6, 1)
+    model = tree.with_couplings(COUPLINGS)
+    errors, values = some_errors(tree)
+    there, local = idn.perturbed_model(model, errors, values), idn.errors_at(errors, values)
+    q, qd, qdd = RNG.normal(size=(3, model.n))
+    wrenches = {tree.body_names[-1]: RNG.normal(size=6)}
+    body = there.body_index(tree.body_names[-1])
+    jacobians = idn.jacobian_sensitivity(there, local, q, body, representation=representation)
+    poses = idn.pose_sensitivity(there, local, q, body)
+    torques = idn.torque_sensitivity(there, local, q, qd, qdd, wrenches=wrenches)
+    here = dyn.forward_kinematics(there, q).pose[body]
+    h = 1e-5
+    for k, step in enumerate(h * np.eye(len(errors))):
+        both = [idn.perturbed_model(there, local, sign * step) for sign in (1, -1)]
+        J = [dyn.jacobian(robot, q, body, representation=representation) for robot in both]
+        assert np.abs(jacobians[k] - (J[0] - J[1]) / (2 * h)).max() < 1e-8
+        C = [dyn.forward_kinematics(robot, q).pose[body] for robot in both]
+        twist = se3.log(C[0] @ se3.inverse(here)) - se3.log(C[1] @ se3.inverse(here))
+        assert np.abs(poses[:, k] - twist / (2 * h)).max() < 1e-8
+        Q = [dyn.inverse_dynamics(robot, q, qd, qdd, wrenches=wrenches).tau for robot in both]
+        assert np.abs(torques[:, k] - (Q[0] - Q[1]) / (2 * h)).max() < 1e-7 * np.abs(torques).max()
 
 
 def test_bad_arguments_are_named():

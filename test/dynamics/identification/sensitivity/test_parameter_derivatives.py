@@ -30,7 +30,23 @@ def loaded_tree():
     return model.with_payload("hand", 0.7, (0.1, -0.2, 0.3), np.diag([1, 2, 2.5]), name="tool")
 
 
-ROBOTS = {"panda": panda, "tree": loaded_tree, "multidof": with_multidof}
+def coupled_tree():
+    """A differential, a joint that follows one of its motors, and a mimic."""
+    return with_rotors(
+        random_tree(7, 3).with_couplings(
+            {
+                "joint2": {"left": 0.5, "right": 0.7},
+                "joint3": {"left": 0.5, "right": -0.7},
+                "joint5": ({"left": 0.3}, 0.2),
+                "joint7": {"joint4": -1.5},
+            }
+        )
+    )
+
+
+ROBOTS = {
+    "panda": panda, "tree": loaded_tree, "multidof": with_multidof, "coupled": coupled_tree,
+}  # fmt: skip
 
 
 @pytest.fixture(params=ROBOTS)
@@ -51,7 +67,7 @@ def everything(model):
         Dependence.on_inertial_parameters(model, other),
         Dependence.on_rotors(model),
         Dependence.on_placement(model, [errors[k] for k in rng.permutation(len(errors))[:5]]),
-        Dependence(names=("bent",), screw=rng.normal(size=(1, model.n, 6))),
+        Dependence(names=("bent",), screw=rng.normal(size=(1, model.body_count, 6))),
         Dependence.on_wrench(model, other),
         Dependence.on_gravity(),
     )
