@@ -84,7 +84,9 @@ class Sample(NamedTuple):
     states have timed out, "", LINKS, MOTORS or BOTH, and `why`, for messages. external : (n,) known
     external joint torques in N m. is_late : whether there should be new signals, but are none: the
     arm is taken to follow its reference as closely as before. age : s, from `stamp` to the time at
-    which its cycle begins.
+    which its cycle begins. interval : s, between the last two states of the side that is measured
+    less often, or since the last one, if cycles do not wait for states; 0: by the stamps.
+    is_complete : whether both sides are new since this was so last.
     """
 
     stamp: int
@@ -94,6 +96,8 @@ class Sample(NamedTuple):
     external: Array | None = None
     is_late: bool = False
     age: float = 0.0
+    interval: float = 0.0
+    is_complete: bool = True
 
 
 def _without_sides(sample: Sample, missing: str, why: str) -> Sample:
@@ -200,6 +204,7 @@ class Arm(IndependentCopies):
         self.times = CycleTimes(settings.controllers[settings.law].period, MAX_STEP)
         self._period = self._lead = 0.0
         self._share = 1.0  # of the feedback
+        self._state_at, self._interval = 0, 0.0  # ns of the last state, s since that before it
         self._stop_distances = np.full((2, model.n), np.inf)
         self._missed = ""  # what the last sample lacked
         self._accepted_at = 0  # ns, stamp of the last sample that counted in full; 0: none yet
@@ -305,7 +310,7 @@ class Arm(IndependentCopies):
         self._flat_map.settle()
         self._release()
         self.second.release()
-        self._stamp = self._accepted_at = 0
+        self._stamp = self._accepted_at = self._state_at = 0
 
     def _release(self) -> None:
         """End the motion; sides without samples are then carried along nothing."""
@@ -481,7 +486,7 @@ class Arm(IndependentCopies):
             if self.motion.is_active:
                 contact = self._supervise(sample, step)
                 if sample.signals is not None and self.supervisor.mode is not Mode.LOST:
-                    torque = self._act(step, sample.age)
+                    torque = self._act(step, sample)
                 elif sample.signals is not None and sample.missing in ("", LINKS):
                     torque = self._damp(sample, step)
         except DynamicsError as error:
@@ -686,7 +691,15 @@ class Arm(IndependentCopies):
             return LAWS_OF_REACTIONS[self.cycle.collision_reaction]
         return ON_LINKS if self.supervisor.on_links else "hold"
 
-    def _act(self, step: float, age: float) -> Array:
+    def _note_interval(self, sample: Sample) -> None:
+        """Note the time between the last two states, or since the last one if that is longer."""
+        passed = 1e-9 * (sample.stamp - self._state_at) if self._state_at else 0.0
+        if sample.is_late:
+            self._interval = max(self._interval, passed)
+        else:
+            self._interval, self._state_at = sample.interval or passed, sample.stamp
+
+    def _act(self, step: float, sample: Sample) -> Array:
         """The torque of the acting law, within the limits. Raises DynamicsError if it has none."""
         feedback, transfer, law = self.feedback, self.transfer, self.transfer.law
         assert law is not None
@@ -695,7 +708,10 @@ class Arm(IndependentCopies):
         elif feedback.diverged:
             raise DynamicsError(feedback.diverged)
         dt = torque_step(self.times, step, self._period)
-        self._share = feedback_share(self.times, max(step, age), dt, self._share)
+        self._note_interval(sample)
+        self._share = feedback_share(
+            self.times, max(step, sample.age), self._interval, dt, self._share
+        )
         self._wanted.update()
         self._ahead.update()
         if self._links_have_friction:
@@ -718,6 +734,7 @@ class Arm(IndependentCopies):
             computed=Computed(self._wanted.result, self._ahead.result, self.measured.springs),
             elapsed=step,
             feedback_share=self._share,
+            observes=sample.is_complete and not sample.is_late,
         )
         if law.has_oscillated and not had_oscillated:
             self._slowed = SLOWED

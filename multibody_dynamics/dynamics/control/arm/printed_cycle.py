@@ -60,7 +60,7 @@ SHAPES: dict[str, tuple[int | str, ...]] = {
         "now", "link_time", "motor_time", "time", "dt", "done", "bandwidth", "link_bandwidth",
         "lowered_bandwidth",
         "step", "stop_time", "elapsed", "duration", "share", "lead", "late", "delay", "period",
-        "far", "start",
+        "interval", "far", "start",
     ), ()),
     **dict.fromkeys((
         "q", "qd", "momentum", "beta", "known", "link_limit", "velocity", "acceleration", "excess",
@@ -130,6 +130,7 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
             "follow_silence": samples.follow_silence,
             "lacks_links": samples.lacks_links,
             "lacks_motors": samples.lacks_motors,
+            "state_interval": samples.state_interval,
             "notice_frozen_sides": frozen_sides.notice_frozen_sides,
             "take_samples": samples.take_samples,
             "filters_are_settled": samples.filters_are_settled,

@@ -84,6 +84,7 @@ typedef struct {
     robot_springs springs;
     robot_resting resting;
     robot_disturbances disturbances;
+    double unobserved; /* s since they were observed */
     robot_smoothed smoothed;
     int hold_is_started;
     double hold_reference[2][ROBOT_MOTORS];

@@ -112,10 +112,12 @@ def test_a_side_that_has_timed_out_comes_to_rest_and_settles_anew():
     assert not samples.lacks_links(sampled.p, sampled.s, sampled.time)
     assert samples.filters_are_settled(sampled.p, sampled.s)
     place = sampled.s.q.copy()
+    assert samples.state_interval(sampled.p, sampled.s, sampled.time) == pytest.approx(9 * DT)
     for _ in range(2000):
         found = sampled.cycle(*moving(sampled.time + DT), links=False)
     assert samples.lacks_links(sampled.p, sampled.s, sampled.time)
     assert not samples.lacks_motors(sampled.p, sampled.s, sampled.time)
+    assert samples.state_interval(sampled.p, sampled.s, sampled.time) == pytest.approx(DT)
     assert np.abs(sampled.s.qd).max() < 1e-9
     assert np.abs(found[:N] - place).max() < 0.3 * DT * 20  # not the 0.6 rad of its velocity
     np.testing.assert_allclose(found[N:], moving(sampled.time)[1], atol=1e-9)
