@@ -79,8 +79,9 @@ def is_silence(p, gap, timeout):
 
 @inlined_exactly
 def judge_sample(p, row, last, speed, time, before, latest, is_started, span, timeout, agrees):
-    """Whether a sample counts: 1; 0 if it is not finite, or later than `latest`; -1 if the joints
-    cannot be there. timeout : s, of its side; `agrees`: see :func:`take_samples`."""
+    """Whether a sample counts: 1; 0 if it is not finite, later than `latest`, or does not agree
+    after a silence; -1 if the joints cannot be there. timeout : s, of its side; `agrees`: see
+    :func:`take_samples`."""
     if not time <= latest:
         return 0
     is_within = True
@@ -91,7 +92,7 @@ def judge_sample(p, row, last, speed, time, before, latest, is_started, span, ti
         if is_started and not abs(row[i] - last[i]) <= reach:
             is_within = False
     if is_started and is_silence(p, time - before, timeout) and agrees >= 0:
-        is_within = agrees > 0
+        return 1 if agrees > 0 else 0
     return 1 if is_within else -1
 
 
@@ -223,10 +224,13 @@ def take_samples(
     is_started = s.is_started[0] != 0
     s.is_complete[0] = 0
     since_links = since_motors = 0.0
+    # if both have leapt, no side is left with which the other could agree
+    both_leapt = s.link_span[0] > 0.0 and s.motor_span[0] > 0.0
+    judged = -1 if agrees > 0 and both_leapt else agrees
     if link_time > s.link_time[0]:
         verdict = judge_sample(
             p, q, s.last_q, p.link_speed, link_time, s.link_time[0], latest, is_started,
-            s.link_span[0], p.link_timeout, agrees,
+            s.link_span[0], p.link_timeout, judged,
         )  # fmt: skip
         if verdict > 0:
             since_links = link_time - s.link_time[0]
@@ -237,7 +241,7 @@ def take_samples(
     if motor_time > s.motor_time[0]:
         verdict = judge_sample(
             p, theta, s.last_theta, p.motor_speed, motor_time, s.motor_time[0], latest, is_started,
-            s.motor_span[0], p.motor_timeout, agrees,
+            s.motor_span[0], p.motor_timeout, judged,
         )  # fmt: skip
         if verdict > 0:
             since_motors = motor_time - s.motor_time[0]

@@ -38,6 +38,7 @@ from multibody_dynamics.dynamics.control.arm.modes import (
     DAMPED_FOR,
     FAULTS,
     NO_LINKS,
+    NO_MOTORS,
     NOT_FINITE,
     TIME,
     Mode,
@@ -238,6 +239,47 @@ def test_neither_do_bursts_jitter_or_gaps_again_and_again(name, law, period, bur
         found = torques_with_gap(law, period, 0.0, arrives=arrives, name=name)
         assert (np.abs(np.diff(found, axis=0)) <= allowed).all()
         assert (np.abs(found - smooth) < 0.1 * limit).all()
+
+
+@pytest.mark.parametrize("tolerance", [1.0, 0.0])
+@pytest.mark.parametrize(
+    ("links", "motors", "missing"),
+    [
+        (2.0 * np.pi, 0.0, NO_LINKS),
+        (0.27, 0.0, NO_LINKS),
+        (0.0, 2.0 * np.pi, NO_MOTORS),
+        (2.0 * np.pi, 2.0 * np.pi, NO_MOTORS),
+    ],
+)
+def test_a_side_whose_positions_leap_is_missing_until_it_agrees(links, motors, missing, tolerance):
+    """0.27 rad were accepted at once, and so was a turn, of which filters made speeds of some
+    100 rad/s. Where nothing judges the springs, or both sides have leapt, until they return, or the
+    fault is cleared."""
+    arm = shipped("planar_two_link")
+    cycle = ArmSettings(load_tolerance=tolerance, transfer_time=0.1, frozen_distance=0.0)
+    made = at_rest_under(arm, cycle=cycle)
+    plant = ElasticRobot(arm.model, arm.actuators, step=1e-3)
+    plant.reset(at_start(arm)[0][0])
+
+    def run(cycles: range, links: float, motors: float) -> Command:
+        for k in cycles:
+            command = made.update(sample_of(made, k * 1e-3, plant.q + links, plant.theta + motors))
+            assert np.abs(command.estimated[1]).max() < 0.1
+            if command.torque is not None:
+                plant.step(command.torque, 1e-3)
+        return command
+
+    assert run(range(300), 0.0, 0.0).mode is Mode.HOLDING
+    assert run(range(300, 450), links, motors).mode is Mode.HOLDING  # carried along the reference
+    for k in (450, 1450):
+        run(range(k, k + 500), links, motors)
+        assert made.supervisor.fault.code == missing
+        assert run(range(k + 500, k + 1000), 0.0, 0.0).mode is Mode.HOLDING
+    if tolerance or links == motors:
+        run(range(2450, 2950), links, motors)
+        made.clear_fault()
+        believed = run(range(2950, 3450), links, motors).mode is Mode.HOLDING
+        assert believed == (links == motors)
 
 
 def test_feedback_after_a_long_silence_returns_in_steps():

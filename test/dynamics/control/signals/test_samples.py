@@ -167,6 +167,21 @@ def test_a_side_that_leaps_is_missing_for_ever_unless_it_returns_agrees_or_is_be
         run(sampled, 100, jump)
 
 
+def test_if_both_sides_leap_springs_that_agree_do_not_help():
+    sampled = Sampled()
+    run(sampled, 100, 0.0)
+    sampled.agrees = 1
+    for k in range(1000):
+        q, theta = moving(sampled.time + DT)
+        sampled.cycle(q + 1.5, theta + 1.5)
+        assert k < 10 or samples.lacks_links(sampled.p, sampled.s, sampled.time)
+        assert k < 10 or samples.lacks_motors(sampled.p, sampled.s, sampled.time)
+    samples.accept_next_samples(sampled.s)
+    run(sampled, 1, 1.5)  # and the motors are back
+    assert sampled.s.last_q == pytest.approx(moving(sampled.time)[0] + 1.5)
+    assert not samples.lacks_motors(sampled.p, sampled.s, sampled.time)
+
+
 def test_a_single_outlier_does_not_make_a_side_leap():
     sampled = Sampled()
     run(sampled, 100, 0.0)
