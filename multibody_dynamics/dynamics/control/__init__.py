@@ -160,6 +160,8 @@ FILTER_BANDWIDTH         default bandwidth in Hz of the filters in a control cyc
 FILTER_ORDER             default order of the filters in a control cycle
 ORDERS                   possible orders of DerivativeFilter
 MAX_STEP                 default gap in s after which filters and observers restart
+PositionCheck            rejects positions that a joint cannot have reached since its last state
+position_checks          those of the links and of the motors of a robot
 JointState               q, q', theta, theta' of an arm
 MotorSideObserver        link and motor state from motor positions and motor torques alone
 StatePredictor           the state when a torque takes effect, predicted over known delays
@@ -261,6 +263,7 @@ from .arm.learned_motion import LearnedMotion
 from .arm.measured_arm import MeasuredArm
 from .arm.modes import FAULTS, NO_DESIGN, Fault, Mode
 from .arm.plausibility import Implausible, RestingArm, external_loads, softest_outputs
+from .arm.position_check import PositionCheck, position_checks
 from .arm.printed_cycle import PrintedCycle, printed_cycle
 from .arm.stiffness_reference import StiffnessReference
 from .arm.supervisor import Event, Supervisor
@@ -463,7 +466,7 @@ __all__ = [
     "SingleJoint", "single_joints",
     # state estimation and observers
     "StateEstimator", "StateEstimation", "SOURCES", "DerivativeFilter", "ORDERS", "MAX_STEP",
-    "FILTER_BANDWIDTH", "FILTER_ORDER",
+    "FILTER_BANDWIDTH", "FILTER_ORDER", "PositionCheck", "position_checks",
     "StatePredictor", "SentTorques", "Past", "LONGEST_DELAY", "CORRECTION_BANDWIDTH",
     "MotorSideObserver", "JointState", "DisturbanceObserver", "DisturbanceCompensation",
     "AdaptiveFeedforward", "AdaptationSettings", "ADAPTS",

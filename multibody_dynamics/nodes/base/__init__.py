@@ -13,7 +13,6 @@ parameters         ROS parameters declared from a dataclass, and their Markdown 
 parameter_files    sections of parameter files that do not reach the node they are meant for
 robot              parameters of the robot; loads its model and actuators
 messages           conversion between messages and arrays, matched by joint name
-position_check     rejects positions that a joint cannot have reached
 outputs            preallocated messages that are published together, with one stamp
 external_wrench    a measured contact wrench with rates and expiry
 diagnostics        cycle statistics, event counts, statuses on /diagnostics

@@ -23,11 +23,10 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ...dynamics.control import TrajectoryRequest
+from ...dynamics.control import PositionCheck, TrajectoryRequest
 from ...dynamics.core import SECOND, Array, RequestError, compiled_exactly
 from ...dynamics.model import MotorColumns, Transmission, motor_columns
 from ...dynamics.motion import Points, in_nearest_turn
-from .position_check import PositionCheck
 
 LARGEST = 1e9  # in SI units; products of far larger numbers overflow
 SHORT_LIST = 10  # longest list of names in an error message

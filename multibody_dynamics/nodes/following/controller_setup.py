@@ -6,10 +6,15 @@ judged, and the publishers."""
 
 from dataclasses import replace
 
-from ...dynamics.control import NO_DESIGN, FlatnessSettings, LearnedMotion, Sample
+from ...dynamics.control import (
+    NO_DESIGN,
+    FlatnessSettings,
+    LearnedMotion,
+    Sample,
+    position_checks,
+)
 from ...dynamics.core import InputError
 from ...dynamics.motion import joint_turns
-from ..base.position_check import position_checks
 from ..base.runtime import ManagedNode
 from .controlled_arm import make_arm, stop_report
 from .controlled_robot import ControlledRobot

@@ -3,8 +3,7 @@
 
 """What a node creates for its feedforward when it is configured: the law and the publishers."""
 
-from ...dynamics.control import FeedforwardLaw, StiffnessReference
-from ..base.position_check import position_checks
+from ...dynamics.control import FeedforwardLaw, StiffnessReference, position_checks
 from ..base.runtime import ManagedNode
 from .controlled_robot import ControlledRobot
 from .feedforward_outputs import FeedforwardOutputs

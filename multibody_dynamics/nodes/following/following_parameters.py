@@ -64,14 +64,7 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         bounds=(0.0, 60.0),
         live=True,
     )
-    state_speed_factor: float = parameter(
-        10.0,
-        "reject a state if a joint or motor could only have reached its position at more than this"
-        " many times its velocity limit, as when two publishers send different states; 0: accept"
-        " any position",
-        bounds=(0.0, 1e6),
-        live=True,
-    )
+    state_speed_factor: float = declared(ArmSettings, "state_speed_factor")
     expected_rate: float = parameter(
         0.0,
         "expected rate of the states, for counting missed cycles (0: the median of the last second)"

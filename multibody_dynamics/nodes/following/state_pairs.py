@@ -7,12 +7,11 @@ when one side is missing."""
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from ...dynamics.control import BOTH, LINKS, MOTORS
+from ...dynamics.control import BOTH, LINKS, MOTORS, PositionCheck
 from ...dynamics.core import Array
 from ...dynamics.elastic import Actuators
 from ...dynamics.model import Transmission
 from ..base.messages import SECOND, JointStates, MessageError
-from ..base.position_check import PositionCheck
 
 ALONE = 50  # consecutive unpaired states after which further ones are rejected
 

@@ -94,7 +94,7 @@ class ControllerOptions:
     torque_rate: Any = np.inf
     link_timeout: float | None = None
     motor_timeout: float | None = None
-    speed_factor: float = 10.0
+    speed_factor: float = declared(ArmSettings, "state_speed_factor")
     frozen_distance: float = declared(ArmSettings, "frozen_distance")
     tracking_tolerance: float = 0.2
     recovery_speed: float = 0.1

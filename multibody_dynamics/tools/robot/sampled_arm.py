@@ -304,7 +304,14 @@ class SampledArm:
         may_begin = bool(self.filters.samples.is_started[0])
         if self.state is Mode.INACTIVE:  # velocities decide how it begins
             may_begin = self.filters.is_settled
-        given = Sample(self._stamp, signals if may_begin else None, missing, external=self.external)
+        given = Sample(
+            self._stamp,
+            signals if may_begin else None,
+            missing,
+            external=self.external,
+            interval=samples.compiled_state_interval(*self._at()),
+            is_complete=bool(self.filters.samples.is_complete[0]),
+        )
         command = self.arm.respond(given)
         if command.torque is None and command.mode is not Mode.INACTIVE:
             command = self.arm.rest(self._stamp)

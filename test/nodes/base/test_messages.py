@@ -14,6 +14,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from multibody_dynamics.dynamics.control import PositionCheck
 from multibody_dynamics.dynamics.model import Transmission
 from multibody_dynamics.nodes.base.messages import (
     SECOND,
@@ -31,7 +32,6 @@ from multibody_dynamics.nodes.base.messages import (
     set_stamp,
     view,
 )
-from multibody_dynamics.nodes.base.position_check import PositionCheck
 
 NAMES = ("shoulder", "elbow", "wrist")
 NOW = 1_700_000_000_123_456_789

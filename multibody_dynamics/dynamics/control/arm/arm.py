@@ -64,6 +64,7 @@ from .modes import (
     top_speeds,
 )
 from .plausibility import RestingArm
+from .position_check import position_checks
 from .stiffness_reference import StiffnessReference
 from .supervisor import Event, Supervisor
 from .torque_steps import CycleTimes, feedback_share, next_period, torque_step
@@ -74,7 +75,7 @@ SLOWED = (
     " their disturbances are compensated as slowly as a soft base requires (base_frequency)"
 )
 LINKS, MOTORS, BOTH = "links", "motors", "links and motors"
-SIDES = ("link_position", "motor_position")  # signals that are compared
+POSITIONS = {LINKS: "link_position", MOTORS: "motor_position"}  # signals that are compared
 
 
 class Sample(NamedTuple):
@@ -84,7 +85,9 @@ class Sample(NamedTuple):
     states have timed out, "", LINKS, MOTORS or BOTH, and `why`, for messages. external : (n,) known
     external joint torques in N m. is_late : whether there should be new signals, but are none: the
     arm is taken to follow its reference as closely as before. age : s, from `stamp` to the time at
-    which its cycle begins.
+    which its cycle begins. interval : s, between the last two states of the side that is measured
+    less often, or since the last one, if cycles do not wait for states; 0: by the stamps.
+    is_complete : whether both sides are new since this was so last.
     """
 
     stamp: int
@@ -94,6 +97,8 @@ class Sample(NamedTuple):
     external: Array | None = None
     is_late: bool = False
     age: float = 0.0
+    interval: float = 0.0
+    is_complete: bool = True
 
 
 def _without_sides(sample: Sample, missing: str, why: str) -> Sample:
@@ -200,9 +205,13 @@ class Arm(IndependentCopies):
         self.times = CycleTimes(settings.controllers[settings.law].period, MAX_STEP)
         self._period = self._lead = 0.0
         self._share = 1.0  # of the feedback
+        self._state_at, self._interval = 0, 0.0  # ns of the last state, s since that before it
         self._stop_distances = np.full((2, model.n), np.inf)
         self._missed = ""  # what the last sample lacked
         self._accepted_at = 0  # ns, stamp of the last sample that counted in full; 0: none yet
+        self._accepted = {LINKS: still.copy(), MOTORS: np.zeros(len(actuators.motors))}
+        self._checks = position_checks(model, actuators, self.cycle.state_speed_factor)
+        self._leapt = ""  # sides whose positions no joint can have reached since
         self._frozen = record_fields.zeros(
             frozen_sides.FrozenSides, n=model.n, m=len(actuators.motors)
         )
@@ -265,6 +274,8 @@ class Arm(IndependentCopies):
         """Use other settings from the next cycle on."""
         self.cycle = cycle
         self.supervisor.rules = self._rules()
+        for check in self._checks.values():
+            check.factor = cycle.state_speed_factor
 
     def limit(self, limits: JointCommandLimits) -> None:
         """Keep torques within these limits of the motors from the next cycle on."""
@@ -305,7 +316,10 @@ class Arm(IndependentCopies):
         self._flat_map.settle()
         self._release()
         self.second.release()
-        self._stamp = self._accepted_at = 0
+        self._stamp = self._accepted_at = self._state_at = 0
+        self._leapt = ""
+        for row in self._accepted.values():
+            row[:] = np.nan
 
     def _release(self) -> None:
         """End the motion; sides without samples are then carried along nothing."""
@@ -324,7 +338,10 @@ class Arm(IndependentCopies):
         self.transfer.torque[:] = self.measured.holding_torque()
 
     def clear_fault(self) -> None:
-        """End the present fault; the arm follows again once it is at rest."""
+        """End the present fault, and believe the next positions that only springs could refuse; the
+        arm follows again once it is at rest."""
+        for check in self._checks.values():
+            check.accept_next()
         self._note(self.supervisor.clear(*self.measured.velocities))
 
     def fail(self, fault: int, text: str) -> None:
@@ -481,7 +498,7 @@ class Arm(IndependentCopies):
             if self.motion.is_active:
                 contact = self._supervise(sample, step)
                 if sample.signals is not None and self.supervisor.mode is not Mode.LOST:
-                    torque = self._act(step, sample.age)
+                    torque = self._act(step, sample)
                 elif sample.signals is not None and sample.missing in ("", LINKS):
                     torque = self._damp(sample, step)
         except DynamicsError as error:
@@ -498,7 +515,7 @@ class Arm(IndependentCopies):
         if sample.signals is None or not self._turns[0].any():
             return sample
         signals, link = dict(sample.signals), None
-        for side, turn, last in zip(SIDES, self._turns, self._positions, strict=True):
+        for side, turn, last in zip(POSITIONS.values(), self._turns, self._positions, strict=True):
             row = signals.get(side)
             if row is None or np.shape(row) != turn.shape:
                 continue
@@ -509,30 +526,53 @@ class Arm(IndependentCopies):
         return sample._replace(signals=signals)
 
     def _without_invalid_sides(self, sample: Sample) -> Sample:
-        """The sample, without sides that repeat their positions although the arm moves, and without
-        those that follow a silence and do not agree with the other side."""
+        """The sample, without sides whose positions leap, or repeat although the arm moves, and
+        without those that follow a silence and do not agree with the other side."""
         signals = sample.signals
         if signals is None or sample.missing or sample.is_late or not self._has_begun:
             return sample
-        if self.measured.observes_links or not {*SIDES} <= signals.keys():
-            return sample
-        q, theta = (signals[side] for side in SIDES)
+        rows = {side: signals[name] for side, name in POSITIONS.items() if name in signals}
+        has_both = len(rows) == 2 and not self.measured.observes_links
         silence = 1e-9 * (sample.stamp - self._accepted_at) if self._accepted_at else 0.0
-        if self._missed or silence > MAX_STEP:
+        agrees = -1
+        if has_both and (self._missed or silence > MAX_STEP):
             load = self.supervisor.rules.external_load
-            if not self.resting.agrees(q, theta, load):
-                if silence <= self.cycle.state_timeout and not self._missed:
-                    return sample._replace(is_late=True)
-                why = "the springs between links and motors do not carry the arm after the silence"
-                return _without_sides(sample, self._missed or BOTH, why)
-        if frozen := self._notice_frozen(q, theta):
-            lacks = (LINKS, MOTORS, BOTH)[frozen - 1]
-            if lacks == MOTORS and self.laws.on_links is None:
-                lacks = BOTH
+            agrees = self.resting.agrees(rows[LINKS], rows[MOTORS], load)
+        why = "the springs between links and motors do not carry the arm after the silence"
+        if agrees == 0:
+            self._leapt = self._leapt or BOTH
+        elif agrees < 0 or self._leapt == BOTH:  # no side is left with which the other could agree
+            self._leapt, why = self._leaping(rows, silence)
+        else:
+            self._leapt = ""
+        if self._leapt:
+            if silence <= self.cycle.state_timeout and not self._missed:
+                return sample._replace(is_late=True)
+            return _without_sides(sample, self._missed or self._lacking(self._leapt), why)
+        if has_both and (frozen := self._notice_frozen(rows[LINKS], rows[MOTORS])):
+            lacks = self._lacking((LINKS, MOTORS, BOTH)[frozen - 1])
             why = "the same positions in every sample, although the arm moves"
             return _without_sides(sample, lacks, f"{lacks} are frozen: {why}")
         self._accepted_at = sample.stamp
+        for side, row in rows.items():
+            self._accepted[side][:] = row
         return sample
+
+    def _leaping(self, rows: Mapping[str, Array], silence: float) -> tuple[str, str]:
+        """The sides that cannot have reached these positions since those that counted, `silence` s
+        ago, and why."""
+        found = {
+            side: why
+            for side, row in rows.items()
+            if (why := self._checks[side].fault_of_all(self._accepted[side], row, silence))
+        }
+        sides = BOTH if len(found) > 1 else "".join(found)
+        return sides, "; ".join(found.values())
+
+    def _lacking(self, side: str) -> str:
+        """What is missing without this side: both, if the arm cannot be stopped on the other."""
+        can_stop = self.laws.on_links is not None and not self.measured.observes_links
+        return side if side == LINKS or can_stop else BOTH
 
     def _notice_frozen(self, q: Array, theta: Array) -> int:
         """Which sides are frozen, as :mod:`frozen_sides` numbers them."""
@@ -593,7 +633,7 @@ class Arm(IndependentCopies):
         q, _, theta, _ = measured.estimator.state
         allowed = tolerance * self.resting.allowed
         implausible = self.resting.judge(q, theta, allowed, moves=is_moving)
-        return "" if implausible is None else str(implausible)
+        return str(implausible or self._leaping({LINKS: q, MOTORS: theta}, 0.0)[1])
 
     def _evaluate_motion(self, now: int, step: float) -> None:
         """The desired motion and second outputs of this cycle, and the motion ahead of them."""
@@ -686,7 +726,15 @@ class Arm(IndependentCopies):
             return LAWS_OF_REACTIONS[self.cycle.collision_reaction]
         return ON_LINKS if self.supervisor.on_links else "hold"
 
-    def _act(self, step: float, age: float) -> Array:
+    def _note_interval(self, sample: Sample) -> None:
+        """Note the time between the last two states, or since the last one if that is longer."""
+        passed = 1e-9 * (sample.stamp - self._state_at) if self._state_at else 0.0
+        if sample.is_late:
+            self._interval = max(self._interval, passed)
+        else:
+            self._interval, self._state_at = sample.interval or passed, sample.stamp
+
+    def _act(self, step: float, sample: Sample) -> Array:
         """The torque of the acting law, within the limits. Raises DynamicsError if it has none."""
         feedback, transfer, law = self.feedback, self.transfer, self.transfer.law
         assert law is not None
@@ -695,7 +743,10 @@ class Arm(IndependentCopies):
         elif feedback.diverged:
             raise DynamicsError(feedback.diverged)
         dt = torque_step(self.times, step, self._period)
-        self._share = feedback_share(self.times, max(step, age), dt, self._share)
+        self._note_interval(sample)
+        self._share = feedback_share(
+            self.times, max(step, sample.age), self._interval, dt, self._share
+        )
         self._wanted.update()
         self._ahead.update()
         if self._links_have_friction:
@@ -718,6 +769,7 @@ class Arm(IndependentCopies):
             computed=Computed(self._wanted.result, self._ahead.result, self.measured.springs),
             elapsed=step,
             feedback_share=self._share,
+            observes=sample.is_complete and not sample.is_late,
         )
         if law.has_oscillated and not had_oscillated:
             self._slowed = SLOWED

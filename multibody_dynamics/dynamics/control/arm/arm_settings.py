@@ -77,6 +77,14 @@ class ArmSettings:
         bounds=(0.001, 60.0),
         live=True,
     )
+    state_speed_factor: float = setting(
+        10.0,
+        "reject a state if a joint or motor could only have reached its position at more than this"
+        " many times its velocity limit, as when two publishers send different states; 0: accept"
+        " any position",
+        bounds=(0.0, 1e6),
+        live=True,
+    )
     frozen_distance: float = setting(
         0.05,
         "distance by which the motor of a link, the link of a motor, or the reference may move on"

@@ -61,7 +61,7 @@ SHAPES: dict[str, tuple[int | str, ...]] = {
         "now", "link_time", "motor_time", "time", "dt", "done", "bandwidth", "link_bandwidth",
         "lowered_bandwidth",
         "step", "stop_time", "elapsed", "duration", "share", "lead", "late", "delay", "period",
-        "far", "start",
+        "interval", "far", "start",
     ), ()),
     **dict.fromkeys((
         "q", "qd", "momentum", "beta", "known", "link_limit", "velocity", "acceleration", "excess",
@@ -141,6 +141,7 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
             "accept_next_samples": samples.accept_next_samples,
             "lacks_links": samples.lacks_links,
             "lacks_motors": samples.lacks_motors,
+            "state_interval": samples.state_interval,
             "filters_are_settled": samples.filters_are_settled,
             "knows_speed": samples.knows_speed,
             "take_input": sampled_input.take_input,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 LONGEST_PERIOD = 1.5  # times the last one: a single long step, after missed cycles, is no period
 LATE, SHORT = 2.5, 0.006  # periods, and s, for which a torque may always act
-REGAINED = 0.02  # s in which feedback returns after a late cycle
+REGAINED = 0.02  # s in which feedback returns after a late cycle, or is given up
 LONGEST_STEP = 2.0  # periods by which a torque may change after missed cycles
 
 
@@ -37,16 +37,18 @@ def torque_step(p, step, period):
     return min(longest if longest > 0.0 else p.period, p.max_step)
 
 
-def feedback_share(p, late, dt, share):
+def feedback_share(p, late, interval, dt, share):
     """The share of the gains that acts in a cycle; `share` is that of the cycle before, `dt` ago.
 
     late : s, since the last torque or since the state was measured, whichever is longer.
+    interval : s, between the last two states, or since the last one if that is longer.
 
     The gains are those for the period in p. A spring that holds an inertia by its sampled position
     is stable up to a stiffness that falls with the square of the time between samples: so does the
-    share, from LATE periods on. Afterwards it returns steadily, because the arm has moved on by
-    itself.
+    share, from LATE periods on. A late cycle reduces it at once, a gap in the states, in which
+    cycles go on, steadily. It returns steadily, too, because the arm has moved on by itself.
     """
-    regained = min(share + dt / REGAINED, 1.0)
     in_time = max(LATE * p.period, SHORT)
-    return min(regained, (in_time / late) * (in_time / late)) if late > in_time else regained
+    most = (in_time / interval) * (in_time / interval) if interval > in_time else 1.0
+    near = min(max(share - dt / REGAINED, most), share + dt / REGAINED)
+    return min(near, (in_time / late) * (in_time / late)) if late > in_time else near

@@ -142,6 +142,7 @@ class BumplessTransfer(IndependentCopies):
         *state: Any,
         elapsed: float = 0.0,
         feedback_share: float = 1.0,
+        observes: bool = True,
         **references: Any,
     ) -> Array:
         """Compute `torque`, to be sent `dt` s after the last one. The other arguments are those of
@@ -149,7 +150,7 @@ class BumplessTransfer(IndependentCopies):
 
         elapsed : s that have actually passed since the last torque, if more than `dt`. Observers of
             disturbances take it into account, but the torque changes only by what `dt` allows.
-        feedback_share : see :class:`.Controller`.
+        feedback_share, observes : see :class:`.Controller`.
 
         Raises the errors of that method for `law`, and InputError before the first activation;
         `torque` is then unchanged.
@@ -162,7 +163,7 @@ class BumplessTransfer(IndependentCopies):
         elapsed, dt = max(elapsed, dt), min(dt, self.max_step)
         for each in (law, before):
             if each is not None:
-                each.feedback_share = feedback_share
+                each.feedback_share, each.observes = feedback_share, observes
                 each.elapsed = each.elapsed or (elapsed if elapsed > dt else 0.0)
         law.period = dt
         wanted = law.update(*state, **references)

@@ -128,6 +128,9 @@ class Controller(IndependentCopies, ABC):
         `period` is limited. A value applies to one update only; without one, `period` applies.
     feedback_share : of the gains that the next update may use, 0 to 1, see
         :func:`.torque_steps.feedback_share`; laws without gains of the whole state ignore it.
+    observes : whether the next update measures links and motors; if not, because they are carried
+        along a reference, disturbances are observed by the next update that does, for the whole
+        time since the last one.
     lead : s by which `ahead` leads `desired`; laws that predict the state use it.
 
     Not thread-safe. Raises InputError if robot and actuators do not match.
@@ -160,6 +163,8 @@ class Controller(IndependentCopies, ABC):
         self.period = period
         self.elapsed = 0.0
         self.feedback_share = 1.0
+        self.observes = True
+        self._unobserved = 0.0  # s since disturbances were observed
         self.lead = 0.0
         self._inverse = InverseDynamicsSolver(model, "body")
         self._has_memory = bool(actuators.has_memory.any() or actuators.bristle_state.any())
@@ -548,6 +553,7 @@ class LinearFeedback(Controller):
         self._integral.reset()
         self._now.settle()
         self._later.settle()
+        self._unobserved = 0.0
         if self.compensation is not None:
             self.compensation.reset()
         if self.adaptive is not None:
@@ -601,8 +607,10 @@ class LinearFeedback(Controller):
 
     def _law(self, has_ahead: bool) -> None:
         step = self._time_passed()
-        if self.compensation is not None:
-            self._compensate(self.compensation, step)
+        self._unobserved += step
+        if self.compensation is not None and self.observes:
+            self._compensate(self.compensation, self._unobserved)
+            self._unobserved = 0.0
         if self.adaptive is not None and not self.has_oscillated:
             unexplained = self._undisturbed if self.compensation is None else self.compensation.link
             self.adaptive.update(step, self._links, self._desired, unexplained)

@@ -71,9 +71,9 @@ def filter_gains(order, pole, step):
 
 
 @inlined_exactly
-def advance_filter(state, order, pole, step, since, y, first):
+def advance_filter(state, drift, order, pole, step, since, y, first):
     """Advance positions and derivatives, rows of `state`, in the columns from `first` on, by `step`
-    to the positions y, `since` after those before them."""
+    to the positions y, `since` after those before them; `drift` is that of :func:`coast_filter`."""
     gains = filter_gains(order, pole, since)
     half = step * step / 2.0
     sixth = step * step * step / 6.0
@@ -82,7 +82,8 @@ def advance_filter(state, order, pole, step, since, y, first):
         x1 = state[1, i]
         x2 = state[2, i] if order > 2 else 0.0
         x3 = state[3, i] if order > 3 else 0.0
-        predicted = state[0, i] + step * x1 + half * x2 + sixth * x3
+        predicted = state[0, i] + drift[i] + step * x1 + half * x2 + sixth * x3
+        drift[i] = 0.0
         innovation = y[k] - predicted
         state[0, i] = predicted + gains[0] * innovation
         state[1, i] = x1 + step * x2 + half * x3 + gains[1] * innovation
@@ -93,28 +94,34 @@ def advance_filter(state, order, pole, step, since, y, first):
 
 
 @inlined_exactly
-def coast_filter(state, step, velocity, acceleration, first):
+def coast_filter(state, drift, step, velocity, acceleration, first):
     """Carry these columns along a reference by `step`, without a sample: the differences from its
-    position and velocity stay as they are."""
+    position and velocity stay as they are. `drift` is how far the difference of the velocities
+    moves the joints meanwhile; the next sample would otherwise count it as motion once more."""
     for k in range(velocity.shape[0]):
-        state[0, first + k] += step * velocity[k] + step * step / 2.0 * acceleration[k]
-        state[1, first + k] += step * acceleration[k]
+        i = first + k
+        drift[i] += step * (state[1, i] - velocity[k])
+        state[0, i] += step * velocity[k] + step * step / 2.0 * acceleration[k]
+        state[1, i] += step * acceleration[k]
 
 
 @inlined_exactly
-def rest_filter(state, count, first):
+def rest_filter(state, drift, count, first):
     """Let these columns rest where they are."""
+    for k in range(count):
+        drift[first + k] = 0.0
     for row in range(1, state.shape[0]):
         for k in range(count):
             state[row, first + k] = 0.0
 
 
 @inlined_exactly
-def start_filter(state, y, gap, max_step, first):
+def start_filter(state, drift, y, gap, max_step, first):
     """Start these columns at rest at y; after a gap of up to BRIDGED max_step, with the mean
     velocity in it."""
     for k in range(y.shape[0]):
         i = first + k
+        drift[i] = 0.0
         moved = y[k] - state[0, i]
         for row in range(state.shape[0]):
             state[row, i] = 0.0
@@ -160,9 +167,10 @@ class DerivativeFilter(IndependentCopies):
         self.state: Array = np.zeros((order, len(self.joint_names)))
         self.starts = 0
         self._measured = still = np.zeros(len(self.joint_names))
-        _START(self.state, still, 0.0, self.max_step, 0)  # compiles
-        _ADVANCE(self.state, self.order, self._pole, 1.0, 1.0, still, 0)
-        _COAST(self.state, 1.0, still, still, 0)
+        self._drift: Array = still.copy()
+        _START(self.state, self._drift, still, 0.0, self.max_step, 0)  # compiles
+        _ADVANCE(self.state, self._drift, self.order, self._pole, 1.0, 1.0, still, 0)
+        _COAST(self.state, self._drift, 1.0, still, still, 0)
         self.reset()
 
     @property
@@ -174,7 +182,7 @@ class DerivativeFilter(IndependentCopies):
         self._time: float | None = None
         self._sampled: float | None = None
         self._started = 0.0
-        self.state[:] = 0.0
+        self.state[:] = self._drift[:] = 0.0
 
     def update(self, t: float, position: Any) -> Array:
         """Update `state` (m, n) with the position (n,) measured at t in s, and return it.
@@ -196,9 +204,9 @@ class DerivativeFilter(IndependentCopies):
         if -self.max_step <= step <= 0.0:
             return self.state
         if 0.0 < step <= self.max_step and since <= BRIDGED * self.max_step:
-            _ADVANCE(self.state, self.order, self._pole, step, since, position, 0)
+            _ADVANCE(self.state, self._drift, self.order, self._pole, step, since, position, 0)
         else:
-            _START(self.state, position, since, self.max_step, 0)
+            _START(self.state, self._drift, position, since, self.max_step, 0)
             self.starts += 1
             self._started = t
         self._time = self._sampled = t
@@ -210,7 +218,7 @@ class DerivativeFilter(IndependentCopies):
         since the last one."""
         step = time_step(t, self._time)
         if 0.0 < step <= self.max_step:
-            _COAST(self.state, step, velocity, acceleration, 0)
+            _COAST(self.state, self._drift, step, velocity, acceleration, 0)
             self._time = t
         return self.state
 

@@ -42,7 +42,15 @@ class Samples(NamedTuple):
     motor_span: Annotated[Array, Field("s, for which the motors are")]
     last_q: Annotated[Array, Field("rad or m, in that sample", ("n",))]
     last_theta: Annotated[Array, Field("rad or m, in that sample", ("m",))]
+    link_taken: Annotated[Array, Field("s, of the state with that of the links")]
+    motor_taken: Annotated[Array, Field("s, of the state with that of the motors")]
+    link_interval: Annotated[Array, Field("s, between the last two samples of the links")]
+    motor_interval: Annotated[Array, Field("s, between those of the motors")]
+    links_are_new: Annotated[Integers, Field("1 if the next motors complete a pair")]
+    motors_are_new: Annotated[Integers, Field("1 if the next links complete a pair")]
+    is_complete: Annotated[Integers, Field("1 if both sides are new since this was 1 last")]
     filter: Annotated[Array, Field("positions and their derivatives", (4, "n + m"))]
+    drift: Annotated[Array, Field("rad or m, of filters without samples", ("n + m",))]
     q: Annotated[Array, Field("rad or m", ("n",))]
     qd: Annotated[Array, Field("rad/s or m/s", ("n",))]
     theta: Annotated[Array, Field("rad or m", ("m",))]
@@ -71,8 +79,9 @@ def is_silence(p, gap, timeout):
 
 @inlined_exactly
 def judge_sample(p, row, last, speed, time, before, latest, is_started, span, timeout, agrees):
-    """Whether a sample counts: 1; 0 if it is not finite, or later than `latest`; -1 if the joints
-    cannot be there. timeout : s, of its side; `agrees`: see :func:`take_samples`."""
+    """Whether a sample counts: 1; 0 if it is not finite, later than `latest`, or does not agree
+    after a silence; -1 if the joints cannot be there. timeout : s, of its side; `agrees`: see
+    :func:`take_samples`."""
     if not time <= latest:
         return 0
     is_within = True
@@ -83,7 +92,7 @@ def judge_sample(p, row, last, speed, time, before, latest, is_started, span, ti
         if is_started and not abs(row[i] - last[i]) <= reach:
             is_within = False
     if is_started and is_silence(p, time - before, timeout) and agrees >= 0:
-        is_within = agrees > 0
+        return 1 if agrees > 0 else 0
     return 1 if is_within else -1
 
 
@@ -112,6 +121,8 @@ def forget_samples(s):
     s.is_started[0] = 0
     s.link_span[0] = 0.0
     s.motor_span[0] = 0.0
+    s.links_are_new[0] = 0
+    s.motors_are_new[0] = 0
     s.link_time[0] = -inf
     s.motor_time[0] = -inf
 
@@ -144,14 +155,14 @@ def _filter_side(p, s, first, row, last, since, step, timeout, is_lost, velocity
         for i in range(row.shape[0]):
             last[i] = row[i]
     if since > p.max_step and (since > timeout or since > BRIDGED * p.max_step):
-        start_filter(s.filter, row, since, p.max_step, first)
+        start_filter(s.filter, s.drift, row, since, p.max_step, first)
     elif since > 0.0:
         pole = TWO_PI * p.filter_bandwidth
-        advance_filter(s.filter, p.filter_order, pole, step, since, row, first)
+        advance_filter(s.filter, s.drift, p.filter_order, pole, step, since, row, first)
     elif is_lost:
-        rest_filter(s.filter, row.shape[0], first)
+        rest_filter(s.filter, s.drift, row.shape[0], first)
     else:
-        coast_filter(s.filter, step, velocity, acceleration, first)
+        coast_filter(s.filter, s.drift, step, velocity, acceleration, first)
 
 
 @inlined_exactly
@@ -184,6 +195,19 @@ def lacks_motors(p, s, now):
 
 
 @inlined_exactly
+def state_interval(p, s, now):
+    """The time between the last two samples, or since the last one if that is longer, of the side
+    that is measured less often. A side that has timed out does not count: the stop needs the other
+    one alone."""
+    interval = 0.0
+    if not lacks_links(p, s, now):
+        interval = max(s.link_interval[0], s.time[0] - s.link_taken[0])
+    if not lacks_motors(p, s, now):
+        interval = max(interval, s.motor_interval[0], s.time[0] - s.motor_taken[0])
+    return interval
+
+
+@inlined_exactly
 def take_samples(
     p, s, counts, now, link_time, motor_time, q, theta, agrees, dt, desired, reference
 ):  # fmt: skip
@@ -198,11 +222,15 @@ def take_samples(
     """
     latest = now + p.max_step
     is_started = s.is_started[0] != 0
+    s.is_complete[0] = 0
     since_links = since_motors = 0.0
+    # if both have leapt, no side is left with which the other could agree
+    both_leapt = s.link_span[0] > 0.0 and s.motor_span[0] > 0.0
+    judged = -1 if agrees > 0 and both_leapt else agrees
     if link_time > s.link_time[0]:
         verdict = judge_sample(
             p, q, s.last_q, p.link_speed, link_time, s.link_time[0], latest, is_started,
-            s.link_span[0], p.link_timeout, agrees,
+            s.link_span[0], p.link_timeout, judged,
         )  # fmt: skip
         if verdict > 0:
             since_links = link_time - s.link_time[0]
@@ -213,7 +241,7 @@ def take_samples(
     if motor_time > s.motor_time[0]:
         verdict = judge_sample(
             p, theta, s.last_theta, p.motor_speed, motor_time, s.motor_time[0], latest, is_started,
-            s.motor_span[0], p.motor_timeout, agrees,
+            s.motor_span[0], p.motor_timeout, judged,
         )  # fmt: skip
         if verdict > 0:
             since_motors = motor_time - s.motor_time[0]
@@ -226,13 +254,25 @@ def take_samples(
     newest = -inf
     if since_links > 0.0:
         newest = s.link_time[0] = link_time
+        s.links_are_new[0] = 1
     if since_motors > 0.0:
         newest = max(newest, motor_time)
         s.motor_time[0] = motor_time
+        s.motors_are_new[0] = 1
+    if s.links_are_new[0] != 0 and s.motors_are_new[0] != 0:
+        s.is_complete[0] = 1
+        s.links_are_new[0] = 0
+        s.motors_are_new[0] = 0
     counts.coasted_cycles[0] += 0 if since_links > 0.0 and since_motors > 0.0 else 1
     before = s.time[0]
     time = newest if not is_started or newest > before else before + dt
     step = time - before
+    if since_links > 0.0:
+        s.link_taken[0] = time
+        s.link_interval[0] = since_links
+    if since_motors > 0.0:
+        s.motor_taken[0] = time
+        s.motor_interval[0] = since_motors
     has_no_links, has_no_motors = lacks_links(p, s, now), lacks_motors(p, s, now)
     _filter_side(
         p, s, 0, q, s.last_q, since_links, step, p.link_timeout, has_no_links, desired[1],
@@ -262,3 +302,4 @@ compiled_are_settled = compiled_exactly(filters_are_settled)
 compiled_knows_speed = compiled_exactly(knows_speed)
 compiled_lacks_links = compiled_exactly(lacks_links)
 compiled_lacks_motors = compiled_exactly(lacks_motors)
+compiled_state_interval = compiled_exactly(state_interval)

@@ -92,8 +92,10 @@ static void follow(robot_controller *c, double dt, double elapsed, double torque
     const int is_compensated = c->parameters.disturbance_bandwidth > 0.0;
     const robot_samples *x = &c->samples;
     robot_feedforward *flat = &c->now;
-    if (is_compensated) {
-        observe_disturbances(c, elapsed);
+    c->unobserved += elapsed;
+    if (is_compensated && x->is_complete) {
+        observe_disturbances(c, c->unobserved);
+        c->unobserved = 0.0;
     }
     copy_row(&c->desired[0][0], &c->now.state[0][0], 5 * JOINTS);
     map_motion(c, flat, dt);
@@ -198,6 +200,7 @@ static void start_law(robot_controller *c, double duration)
     settle_springs(&c->now);
     settle_springs(&c->later);
     robot_reset_disturbances(&c->disturbances);
+    c->unobserved = 0.0;
     c->hold_is_started = c->smoothed.is_smooth = 0;
 }
 
@@ -336,7 +339,9 @@ static void run(robot_controller *c)
         return;
     }
     const double dt = robot_torque_step(&c->parameters, step, c->period);
-    c->feedback_share = robot_feedback_share(&c->parameters, step, dt, c->feedback_share);
+    const double interval = robot_state_interval(&c->parameters, &c->samples, c->clock.time);
+    c->feedback_share =
+        robot_feedback_share(&c->parameters, step, interval, dt, c->feedback_share);
     if (robot_is_following(c->modes.mode)) {
         follow(c, dt, fmax(step, dt), wanted);
     } else if (c->modes.on_links) {

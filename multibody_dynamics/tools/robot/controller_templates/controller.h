@@ -73,6 +73,7 @@ typedef struct {
     /* laws */
     robot_feedforward now, later;
     robot_disturbances disturbances;
+    double unobserved; /* s since they were observed */
     robot_smoothed smoothed;
     int hold_is_started;
     double hold_reference[2][ROBOT_MOTORS];

@@ -3,6 +3,7 @@
 
 """The control cycle behind the node: samples and a desired motion in, motor torques out."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -37,6 +38,7 @@ from multibody_dynamics.dynamics.control.arm.modes import (
     DAMPED_FOR,
     FAULTS,
     NO_LINKS,
+    NO_MOTORS,
     NOT_FINITE,
     TIME,
     Mode,
@@ -156,10 +158,17 @@ def test_springs_that_accelerate_the_arm_at_activation_are_no_silence():
         assert command.torque is not None
 
 
-def torques_with_gap(law: str, period: float, gap: float, ticks: float = 4e-3) -> np.ndarray:
-    """Torques of every cycle of a motion at 1 rad/s; without states for `gap` s, there are late
-    cycles at `ticks`, as in the node."""
-    arm = shipped("planar_two_link")
+def torques_with_gap(
+    law: str,
+    period: float,
+    gap: float,
+    ticks: float = 4e-3,
+    arrives: Callable[[int], bool] | None = None,
+    name: str = "planar_two_link",
+) -> np.ndarray:
+    """Torques of every cycle of a motion at 1 rad/s; without states for `gap` s, or where they do
+    not arrive, there are late cycles at `ticks`, as in the node."""
+    arm = shipped(name)
     cycle = ArmSettings(transfer_time=0.1)
     own = {
         name: ControllerSettings(law=name, period=period, position=arm.rest)
@@ -170,14 +179,19 @@ def torques_with_gap(law: str, period: float, gap: float, ticks: float = 4e-3) -
     plant = ElasticRobot(arm.model, arm.actuators, step=1e-3)
     q, qd, theta, thetad = at_start(arm)[0]
     plant.reset(q, qd, theta=theta, thetad=thetad)
-    torques = []
+    torques, measured = [], 0.0
     for k in range(round(1.2 / period)):
         t = k * period
         if k == round(0.2 / period):
             made.motion.go(arm.rest + 1.0, 2.0)
         since = t - 0.8
         sample = sample_of(made, t, plant.q, plant.theta)
-        if not 0.0 < since < gap - 1e-9:
+        is_there = not 0.0 < since < gap - 1e-9
+        if t > 0.3 and arrives is not None:
+            is_there = arrives(k)
+            since = since if is_there else t - measured
+        if is_there:
+            measured = t
             torques.append(made.update(sample).torque)
         elif since > 2.5 * period and since % ticks < period - 1e-9:
             torques.append(made.update(sample._replace(is_late=True)).torque)
@@ -199,6 +213,73 @@ def test_no_gap_in_the_states_shakes_the_torque(law, period):
         begin, end = round(0.8 / period), round((0.8 + gap + 0.02) / period)
         assert (np.abs(np.diff(found[begin:end], axis=0)) <= allowed + 1e-9).all()
         assert (np.abs(found - smooth)[end:] < 0.05 * limit).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "law", "period", "burst"),
+    [
+        ("planar_two_link", "motor_pd", 1e-3, 20),
+        ("planar_two_link", "state_feedback", 4e-3, 3),
+        ("panda", "motor_pd", 1e-3, 20),
+    ],
+)
+def test_neither_do_bursts_jitter_or_gaps_again_and_again(name, law, period, burst):
+    """The first gap hardly disturbed the arm; each further one amplified what was left of it, up to
+    torques of twice their limit from cycle to cycle. A torque that is held from state to state may
+    change by as much as it would have in that time."""
+    arrivals = np.random.default_rng(0).random(2000)
+    limit = shipped(name).actuators.torque_limit
+    smooth = torques_with_gap(law, period, 0.0, name=name)
+    allowed = np.abs(smooth[burst:] - smooth[:-burst]).max(axis=0) + 0.05 * limit
+    for arrives in (
+        lambda k: k % burst == 0,  # of a burst, the newest state counts
+        lambda k: k * period % 0.06 < 0.03,
+        lambda k: bool(arrivals[k] < 0.5),
+    ):
+        found = torques_with_gap(law, period, 0.0, arrives=arrives, name=name)
+        assert (np.abs(np.diff(found, axis=0)) <= allowed).all()
+        assert (np.abs(found - smooth) < 0.1 * limit).all()
+
+
+@pytest.mark.parametrize("tolerance", [1.0, 0.0])
+@pytest.mark.parametrize(
+    ("links", "motors", "missing"),
+    [
+        (2.0 * np.pi, 0.0, NO_LINKS),
+        (0.27, 0.0, NO_LINKS),
+        (0.0, 2.0 * np.pi, NO_MOTORS),
+        (2.0 * np.pi, 2.0 * np.pi, NO_MOTORS),
+    ],
+)
+def test_a_side_whose_positions_leap_is_missing_until_it_agrees(links, motors, missing, tolerance):
+    """0.27 rad were accepted at once, and so was a turn, of which filters made speeds of some
+    100 rad/s. Where nothing judges the springs, or both sides have leapt, until they return, or the
+    fault is cleared."""
+    arm = shipped("planar_two_link")
+    cycle = ArmSettings(load_tolerance=tolerance, transfer_time=0.1, frozen_distance=0.0)
+    made = at_rest_under(arm, cycle=cycle)
+    plant = ElasticRobot(arm.model, arm.actuators, step=1e-3)
+    plant.reset(at_start(arm)[0][0])
+
+    def run(cycles: range, links: float, motors: float) -> Command:
+        for k in cycles:
+            command = made.update(sample_of(made, k * 1e-3, plant.q + links, plant.theta + motors))
+            assert np.abs(command.estimated[1]).max() < 0.1
+            if command.torque is not None:
+                plant.step(command.torque, 1e-3)
+        return command
+
+    assert run(range(300), 0.0, 0.0).mode is Mode.HOLDING
+    assert run(range(300, 450), links, motors).mode is Mode.HOLDING  # carried along the reference
+    for k in (450, 1450):
+        run(range(k, k + 500), links, motors)
+        assert made.supervisor.fault.code == missing
+        assert run(range(k + 500, k + 1000), 0.0, 0.0).mode is Mode.HOLDING
+    if tolerance or links == motors:
+        run(range(2450, 2950), links, motors)
+        made.clear_fault()
+        believed = run(range(2950, 3450), links, motors).mode is Mode.HOLDING
+        assert believed == (links == motors)
 
 
 def test_feedback_after_a_long_silence_returns_in_steps():

@@ -48,10 +48,25 @@ def test_feedback_falls_with_the_square_of_a_delay_and_returns(steps, period):
     expected = CycleTimes(period, max_step=0.05)
     share, longest = 1.0, max(LATE * period, SHORT)
     for step in steps:
-        before, share = share, feedback_share(expected, step, min(step, period), share)
+        before, share = share, feedback_share(expected, step, period, min(step, period), share)
         assert 0.0 < share <= 1.0
         assert share * step**2 <= longest**2 * (1.0 + 1e-12) or step <= longest
         assert share >= before or step > longest
     for _ in range(round(REGAINED / period)):
-        share = feedback_share(expected, period, period, share)
+        share = feedback_share(expected, period, period, period, share)
     assert share == pytest.approx(1.0)
+
+
+@given(st.lists(STEPS, min_size=1, max_size=100), st.sampled_from([1e-3, 4e-3]))
+def test_feedback_follows_the_interval_of_states_steadily(intervals, period):
+    expected = CycleTimes(period, max_step=0.05)
+    share, in_time, step = 1.0, max(LATE * period, SHORT), period / REGAINED
+    for interval in intervals:
+        before, share = share, feedback_share(expected, period, interval, period, share)
+        most = min((in_time / interval) ** 2, 1.0)
+        assert 0.0 < share <= 1.0
+        assert abs(share - before) <= step * (1.0 + 1e-12)
+        assert abs(share - most) <= max(abs(before - most) - step, 0.0) + 1e-12
+    for _ in range(round(REGAINED / period) + 1):
+        share = feedback_share(expected, period, 0.05, period, share)
+    assert share == pytest.approx((in_time / 0.05) ** 2)

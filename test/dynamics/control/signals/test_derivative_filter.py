@@ -207,10 +207,26 @@ def test_a_filter_that_is_carried_along_its_reference_keeps_its_errors_and_knows
     np.testing.assert_allclose(carried.state[0], before[0] + moved, atol=1e-12)
     np.testing.assert_allclose(carried.state[1], before[1] + gap * step * acceleration, atol=1e-12)
     end = (200 + gap) * step
-    followed = carried.state.copy()
-    carried.update(end, followed[0] + step * followed[1])  # just where its velocity leads
-    assert np.abs(carried.state[1] - followed[1]).max() <= np.abs(followed[2:]).sum() * gap * step
+    followed, passed = carried.state.copy(), gap * step
+    led = before[0] + passed * before[1] + 0.5 * passed**2 * acceleration
+    carried.update(end, led + step * followed[1])  # just where its own velocity leads
+    changed = np.abs(carried.state[1] - followed[1]).max()
+    assert changed <= np.abs(followed[2:]).sum() * gap * step + 1e-12
     assert carried.starts == 1
+
+
+@pytest.mark.parametrize("gap", [2, 10, 30])
+def test_a_joint_that_is_faster_than_its_reference_is_not_found_faster_still_after_a_gap(gap):
+    """The velocity was 2.5 times its difference from the reference too large; every further gap
+    multiplied that, and the torque slammed."""
+    step, speed, reference = 1e-3, 0.7, np.array([0.4])
+    carried = DerivativeFilter(["a"], 3, 100.0)
+    for k in range(1000):
+        if k < 200 or k % gap == 0:
+            carried.update(k * step, [k * step * speed])
+            assert k < 100 or carried.state[1, 0] == pytest.approx(speed, abs=1e-9)
+        else:
+            carried.coast(k * step, reference, 0.0 * reference)
 
 
 def test_the_filter_rejects_bad_inputs():

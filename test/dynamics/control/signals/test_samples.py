@@ -112,10 +112,12 @@ def test_a_side_that_has_timed_out_comes_to_rest_and_settles_anew():
     assert not samples.lacks_links(sampled.p, sampled.s, sampled.time)
     assert samples.filters_are_settled(sampled.p, sampled.s)
     place = sampled.s.q.copy()
+    assert samples.state_interval(sampled.p, sampled.s, sampled.time) == pytest.approx(9 * DT)
     for _ in range(2000):
         found = sampled.cycle(*moving(sampled.time + DT), links=False)
     assert samples.lacks_links(sampled.p, sampled.s, sampled.time)
     assert not samples.lacks_motors(sampled.p, sampled.s, sampled.time)
+    assert samples.state_interval(sampled.p, sampled.s, sampled.time) == pytest.approx(DT)
     assert np.abs(sampled.s.qd).max() < 1e-9
     assert np.abs(found[:N] - place).max() < 0.3 * DT * 20  # not the 0.6 rad of its velocity
     np.testing.assert_allclose(found[N:], moving(sampled.time)[1], atol=1e-9)
@@ -163,6 +165,21 @@ def test_a_side_that_leaps_is_missing_for_ever_unless_it_returns_agrees_or_is_be
         assert samples.lacks_links(sampled.p, sampled.s, sampled.time)
         assert run(sampled, 100, 0.0, agrees=1) < 1e-6
         run(sampled, 100, jump)
+
+
+def test_if_both_sides_leap_springs_that_agree_do_not_help():
+    sampled = Sampled()
+    run(sampled, 100, 0.0)
+    sampled.agrees = 1
+    for k in range(1000):
+        q, theta = moving(sampled.time + DT)
+        sampled.cycle(q + 1.5, theta + 1.5)
+        assert k < 10 or samples.lacks_links(sampled.p, sampled.s, sampled.time)
+        assert k < 10 or samples.lacks_motors(sampled.p, sampled.s, sampled.time)
+    samples.accept_next_samples(sampled.s)
+    run(sampled, 1, 1.5)  # and the motors are back
+    assert sampled.s.last_q == pytest.approx(moving(sampled.time)[0] + 1.5)
+    assert not samples.lacks_motors(sampled.p, sampled.s, sampled.time)
 
 
 def test_a_single_outlier_does_not_make_a_side_leap():

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.motion.turns import TURN
-from multibody_dynamics.nodes.base.position_check import (
+from multibody_dynamics.dynamics.control.arm.position_check import (
     SMALL_STEP,
     PositionCheck,
     position_checks,
 )
+from multibody_dynamics.dynamics.motion.turns import TURN
 from multibody_dynamics.resources import share_directory
 
 ALL = np.arange(3)

@@ -15,17 +15,17 @@ from math import inf, isnan
 import numpy as np
 from numpy.typing import NDArray
 
-from ...dynamics.control import motor_turns
-from ...dynamics.core import Array, compiled_exactly
-from ...dynamics.elastic import Actuators
-from ...dynamics.model import MultibodyModel
-from ...dynamics.motion import joint_turns
+from ...core import Array, IndependentCopies, compiled_exactly
+from ...elastic import Actuators
+from ...model import MultibodyModel
+from ...motion import joint_turns
+from ..records.actuation import motor_turns
 
 SMALL_STEP = 0.02  # rad or m; a joint may always move this far between two states
 OUTSIDE = np.pi  # rad or m beyond its position limits, at which no joint is found at first
 
 
-class PositionCheck:
+class PositionCheck(IndependentCopies):
     """Compares successive positions of n joints.
 
     names: of the joints. speed: (n,) their velocity limits, rad/s or m/s; infinite: never rejected.
@@ -57,6 +57,7 @@ class PositionCheck:
         self._lower, self._upper = np.full(n, lower, float), np.full(n, upper, float)
         self._longest: Array = np.full(len(names), np.inf)  # s that count, since a rejection
         self._is_believed = np.full(len(names), False)
+        self._all = np.arange(n)
         none, no_numbers = np.empty(0, dtype=np.intp), np.empty(0)
         _first_fault(
             none, no_numbers, no_numbers, no_numbers, float(factor), self._speed, self._lower,
@@ -93,6 +94,10 @@ class PositionCheck:
             " (state_speed_factor); is there a second publisher?"
         )
 
+    def fault_of_all(self, old: Array, new: Array, elapsed: float) -> str | None:
+        """The same for all joints, `elapsed` s after `old`."""
+        return self.fault(self._all, old, new, np.full(len(self._all), elapsed))
+
 
 @compiled_exactly
 def _first_fault(joints, old, new, elapsed, factor, speed, lower, upper, longest, is_accepted):
@@ -116,18 +121,21 @@ def _first_fault(joints, old, new, elapsed, factor, speed, lower, upper, longest
     return first
 
 
-def position_checks(model: MultibodyModel, actuators: Actuators) -> dict[str, PositionCheck]:
-    """The checks of "links" and "motors", not yet in force (factor 0)."""
+def position_checks(
+    model: MultibodyModel, actuators: Actuators, factor: float = 0.0
+) -> dict[str, PositionCheck]:
+    """The checks of "links" and "motors"; not yet in force with a `factor` of 0."""
     turn = joint_turns(model)
     return {
         "links": PositionCheck(
             model.joint_names,
             model.limits.velocity,
             turn,
+            factor,
             lower=model.limits.lower,
             upper=model.limits.upper,
         ),
         "motors": PositionCheck(
-            actuators.motor_names, actuators.speed_limit, motor_turns(actuators, turn)
+            actuators.motor_names, actuators.speed_limit, motor_turns(actuators, turn), factor
         ),
     }
