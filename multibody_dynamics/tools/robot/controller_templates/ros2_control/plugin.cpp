@@ -229,10 +229,10 @@ void ElasticJointController::take_targets()
     }
   }
   robot_answer answer = ROBOT_ACCEPTED;
-  const bool is_passed = core_.streams != 0 || is_near(*targets);
+  const bool is_passed = core_.motion.streams != 0 || is_near(*targets);
   if (is_passed) {
-    if (core_.streams == 0) {
-      core_.stream_limits = stream_limits_; /* of which the last stream has widened the positions */
+    if (core_.motion.streams == 0) {
+      core_.motion.limits = stream_limits_; /* of which the last stream has widened the positions */
     }
     answer = robot_follow(
       &core_, targets->is_stamped ? &targets->start : nullptr,
@@ -367,7 +367,7 @@ void ElasticJointController::take_point(double now)
   }
   const std::size_t k = next_point_;
   const bool cuts = k == 0 && motion_->start < motion_end_ - SAME_TIME;
-  if (!cuts && core_.reference.used >= ROBOT_SEGMENTS - 1) {
+  if (!cuts && core_.motion.segments.used >= ROBOT_SEGMENTS - 1) {
     return;
   }
   robot_answer answer = ROBOT_ACCEPTED;
@@ -397,9 +397,9 @@ void ElasticJointController::tell(double now, bool is_urgent)
     report_.output.state != output_.state || report_.output.fault != output_.fault;
   report_.output = output_;
   report_.time = now;
-  report_.is_streaming = core_.streams != 0 && output_.state == ROBOT_FOLLOWING;
-  report_.stream_interval = core_.stream.interval;
-  report_.stream_delay = core_.stream.delay;
+  report_.is_streaming = core_.motion.streams != 0 && output_.state == ROBOT_FOLLOWING;
+  report_.stream_interval = core_.motion.stream.interval;
+  report_.stream_delay = core_.motion.stream.delay;
   cycle_time_.store(now);
   for (std::size_t i = 0; i < ROBOT_JOINTS; ++i) {
     report_.largest_error[i] =
