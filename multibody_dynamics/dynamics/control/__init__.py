@@ -224,8 +224,6 @@ motor_turns              (m,) rad after which the states of motors repeat; 0: ne
 cycle_clock              what the clock of a cycle does, as a function over a record
 modes                    what acts on an arm, and why, as functions over records
 samples                  validity of samples and their filters, as functions over records
-late_hold                the stop with late torques, and its filter as a function over a record
-disturbance_compensation  the observer of disturbances, as functions over records
 
 Learning from repetition:
 
@@ -268,7 +266,6 @@ from .arm.printed_cycle import PrintedCycle, printed_cycle
 from .arm.stiffness_reference import StiffnessReference
 from .arm.supervisor import Event, Supervisor
 from .arm.torque_steps import CycleTimes
-from .controllers import late_hold
 from .controllers.bumpless_transfer import BumplessTransfer
 from .controllers.controllers import (
     PERIOD,
@@ -336,7 +333,6 @@ from .laws.designed_laws import DesignedLaws
 from .laws.feedforward_law import FeedforwardLaw
 from .laws.flatness_settings import ON_LINKS, FlatnessSettings
 from .laws.judging_process import JudgingProcess, JudgingRequest, Verdict
-from .observers import disturbance_compensation
 from .observers.adaptive_feedforward import ADAPTS, AdaptationSettings, AdaptiveFeedforward
 from .observers.collision_detection import CollisionDetector, DrivingTorque
 from .observers.collision_learning import (
@@ -433,8 +429,7 @@ __all__ = [
     # code in other languages
     "printed_cycle", "PrintedCycle", "CycleSettings", "CycleCounts", "Computed", "LONGEST_LEAD",
     "MOST_RECOVERIES", "actuation", "motor_turns", "sampled_input", "sampled_motion",
-    "cycle_clock", "frozen_sides", "modes", "plausibility", "samples", "late_hold",
-    "disturbance_compensation",
+    "cycle_clock", "frozen_sides", "modes", "plausibility", "samples",
     # controllers
     "PERIOD", "Controller", "LinearFeedback", "ScheduledFeedback", "UPDATE_TIME",
     "FeedbackLinearization", "ComputedTorque",

@@ -3,7 +3,7 @@
 
 """The messages that a node publishes every cycle: preallocated, filled in place, with one stamp."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -23,6 +23,12 @@ from .qos import RELIABLE
 from .runtime import ManagedNode
 
 ALL = slice(None)
+
+
+def fill(rows: Iterable[Array], values: Iterable[Array]) -> None:
+    """Write values to the views of a message."""
+    for row, value in zip(rows, values, strict=True):
+        row[:] = value
 
 
 class Outputs:

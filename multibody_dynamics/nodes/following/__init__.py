@@ -14,8 +14,7 @@ wrench_input                    a wrench on a link, from a topic
 motor_limits                    limits of torques and speeds, and how often they cut
 arm_faults                      faults of an arm, reported and cleared; its last torques
 torque_ramp                     from the last torques to those of a law
-feedforward_setup               what the feedforward creates when it is configured
-feedforward_outputs             messages that the feedforward publishes every cycle
+feedforward_setup               what the feedforward creates when it is configured, and publishes
 trajectory_learner              evaluates runs and writes their file, outside the control cycle
 impedance_input                 stiffness and damping of a running impedance, from a topic
 state_pairs                     pairs link and motor states of the same time; missing sides

@@ -3,15 +3,13 @@
 
 """The messages that the flatness controller publishes every cycle."""
 
-from collections.abc import Iterable
-
 import numpy as np
 from sensor_msgs.msg import JointState
 
 from ...dynamics.control import Command, Contact
 from ...dynamics.core import Array
 from ..base.messages import SECOND, joint_state_message, set_stamp, view
-from ..base.outputs import Outputs
+from ..base.outputs import Outputs, fill
 from ..base.qos import RELIABLE
 from ..base.runtime import ManagedNode
 from .controlled_robot import ControlledRobot
@@ -72,9 +70,9 @@ class ControllerOutputs(Outputs):
         assert command.torque is not None
         set_stamp(self._point.time_from_start, int(SECOND * command.ahead_by))
         rows = (position, speed, command.reference[2], command.torque)
-        self._fill(self._motor_rows, rows)
-        self._fill(self._state_rows, (*command.estimated, command.joint_torque))
-        self._fill(self._error_rows, command.error)
+        fill(self._motor_rows, rows)
+        fill(self._state_rows, (*command.estimated, command.joint_torque))
+        fill(self._error_rows, command.error)
         if self._external:
             assert command.external is not None
             self._external[0][:] = command.external
@@ -86,14 +84,9 @@ class ControllerOutputs(Outputs):
         """Publish a contact: the state, and the external torques as effort."""
         assert self._collision is not None
         publisher, message, rows = self._collision
-        self._fill(rows, (*command.estimated, contact.torque))
+        fill(rows, (*command.estimated, contact.torque))
         set_stamp(message.header.stamp, contact.stamp)
         publisher.publish(message)
-
-    @staticmethod
-    def _fill(rows: Iterable[Array], values: Iterable[Array]) -> None:
-        for row, value in zip(rows, values, strict=True):
-            row[:] = value
 
     def close(self) -> None:
         super().close()

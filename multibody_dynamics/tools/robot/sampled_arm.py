@@ -189,12 +189,10 @@ class SampledArm:
         return modes.NONE if fault is None else fault.code
 
     @property
-    def lacks_links(self) -> bool:
-        return bool(samples.compiled_lacks_links(*self._at()))
-
-    @property
-    def lacks_motors(self) -> bool:
-        return bool(samples.compiled_lacks_motors(*self._at()))
+    def missing(self) -> str:
+        """Whose states have timed out."""
+        at = self._at()
+        return MISSING[samples.compiled_lacks_links(*at), samples.compiled_lacks_motors(*at)]
 
     def _at(self) -> tuple[CycleSettings, samples.Samples, float]:
         return self.parameters, self.filters.samples, self.motion.now
@@ -299,7 +297,7 @@ class SampledArm:
             self.arm.restart(why)
 
     def _run(self) -> None:
-        missing = MISSING[self.lacks_links, self.lacks_motors]
+        missing = self.missing
         signals = {"link_position": self.q, "motor_position": self.theta}
         may_begin = bool(self.filters.samples.is_started[0])
         if self.state is Mode.INACTIVE:  # velocities decide how it begins

@@ -255,7 +255,7 @@ def test_the_topics_of_the_launch_are_those_of_the_nodes():
     assert controllers["/**/joint_state_broadcaster"]["ros__parameters"]["use_local_topics"]
     nodes = Path(gazebo.__file__).parents[2] / "nodes"
     assert '"series_joint_states"' in (nodes / "series_joints_node.py").read_text()
-    for outputs in ("controller_outputs", "feedforward_outputs"):
+    for outputs in ("controller_outputs", "feedforward_setup"):
         assert '"~/commands"' in (nodes / "following" / f"{outputs}.py").read_text()
 
 

@@ -10,6 +10,7 @@ import pytest
 from elastic_arms import antagonistic_arm, elastic_panda
 from generated_controllers import PERIOD, designed
 from multibody_dynamics.dynamics.control import (
+    BOTH,
     Arm,
     ArmSettings,
     FlatnessSettings,
@@ -86,6 +87,5 @@ def test_what_comes_too_early_is_refused():
     sampled = SampledArm(designed(antagonistic_arm()))
     assert not sampled.activate()
     assert sampled.append(1.0, np.zeros((5, 2))) is segments.Answer.NOT_READY
-    assert sampled.lacks_links
-    assert sampled.lacks_motors
+    assert sampled.missing == BOTH
     assert sampled.state is Mode.INACTIVE
