@@ -31,8 +31,10 @@ from .drive_parameters import (
 from .equation_sums import EquationSums
 from .friction_terms import NODES
 from .measured_run import CarriedPayload
+from .spring_effects import GEAR, SLIP
 
 EXPLAINED = 0.3  # share of a current that the links must explain to give an initial gain
+FOLLOWS = 0.05  # share of what else is left of the links' torque that a current must explain
 PAYLOAD_SIZE = 0.1  # m, rms distance of its mass from its middle along each axis
 PAYLOAD_SPREAD = 3.0  # relative standard deviation of its mass and second moments
 HEAVIEST = 50.0  # kg, bound for a payload of unknown mass
@@ -50,7 +52,8 @@ class IdentificationSettings(NamedTuple):
     mass_range : the mass of each link remains between its initial value divided by 1 + mass_range
         and that value times 1 + mass_range.
     rotor_spread : relative standard deviation of the inertias of rotors known so far.
-    stribeck, load_friction : whether friction has these terms.
+    stribeck, load_friction : whether friction has these terms; the second one is included, too,
+        where a residual shows it. Presliding is only sought without the first one.
     gains : N m/A by joint, known or assumed; by default those with which the initial inertias
         explain the currents. They are identified where a payload of known mass was carried.
     robust : leave out samples that do not follow the equations.
@@ -186,7 +189,8 @@ class PriorParameters:
         known = self._known_friction(side, k)
         rms = float(np.sqrt(nodes.values[0] * nodes.values[-1]))
         start = known["coulomb_velocity"]
-        start = start if nodes.values[0] < start < nodes.values[-1] else rms
+        is_velocity = not nodes.has_bristles and nodes.values[0] < start < nodes.values[-1]
+        start = start if is_velocity else rms
         used = used and options.friction
         stribeck = used and options.stribeck
         vs = np.log(STRIBECK_VELOCITY * 7.0 * rms)
@@ -243,6 +247,13 @@ class PriorParameters:
         wide = WIDE * torque / max(scales.deflection_rate[j], 1e-12)
         damped = here and springs.damped and self.settings.damping
         parameters.add(f"{joint}.damping", damping, wide, free=damped)
+        if j in self.equations.effects:
+            effects = self.equations.effects[j]
+            for (kind, _), names in effects.groups.items():
+                least = -np.inf if kind == GEAR else 0.0
+                spread = WIDE * torque / (effects.travel if kind == SLIP else 1.0)
+                for name in names:
+                    parameters.add(name, 0.0, spread, least, free=False)
         both = here and bool(self.equations.sources.sensor[j])
         parameters.add(f"{joint}.bias", 0.0, WIDE * torque, free=both)
         found = j in self.equations.options.positional
@@ -268,10 +279,13 @@ class PriorParameters:
             places.append(block["coulomb"].start + NODES // 2)
             normal, right = G[np.ix_(places, places)], -(G @ explained)[places]
             size = np.sqrt(np.maximum(np.diag(normal), 1e-300))
-            found = np.linalg.lstsq(normal / np.outer(size, size), right / size, rcond=1e-10)[0]
-            gain = float(found[0] / size[0])
-            power = float(explained @ G @ explained)
-            if gain > 0.0 and power > (EXPLAINED * gain) ** 2 * normal[0, 0]:
+            normal, right = normal / np.outer(size, size), right / size
+            found = np.linalg.lstsq(normal, right, rcond=1e-10)[0]
+            without = np.linalg.lstsq(normal[1:, 1:], right[1:], rcond=1e-10)[0]
+            gain, power = float(found[0] / size[0]), float(explained @ G @ explained)
+            left, left_without = power - right @ found, power - right[1:] @ without
+            follows = left < (1.0 - FOLLOWS) * left_without
+            if gain > 0.0 and follows and power > (EXPLAINED * gain) ** 2 * size[0] ** 2:
                 return gain
         return None
 

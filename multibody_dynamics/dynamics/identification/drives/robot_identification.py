@@ -3,10 +3,13 @@
 
 """The joint identification of links, friction, motors, drive gains, springs and delays."""
 
-from collections.abc import Callable, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +22,7 @@ from ..bodies.regressor import with_inertial_parameters
 from ..signals.differentiation import HIGHEST, noise_cutoff
 from .drive_equations import Channel, DriveEquations, Options, measured_signals, motor_names
 from .drive_parameters import FRICTION, Coefficients
+from .effect_sizes import EffectSizes
 from .equation_sums import ROUNDS, EquationSums, LeastSquares, left_side
 from .filtered_rows import (
     NOISE_SAMPLES,
@@ -37,19 +41,24 @@ from .identified_values import FittedValues
 from .measured_run import CarriedPayload, MeasuredRun
 from .prior_parameters import IdentificationSettings, PriorParameters
 from .sensor_errors import SensorErrors, recognised, shifted
+from .spring_effects import SLIP
 
 LOWEST_CUTOFF, HIGHEST_CUTOFF = 2.0, 25.0  # Hz, range of cut-offs chosen from the data
 LOADS = 2  # rounds in which friction that depends on the load takes the load from the last fit
 REJECTIONS = 2  # rounds of leaving out outliers
 SMALL_BIAS = 0.1  # standard errors: a smaller bias is not reported
 DRIFT_SIGNIFICANCE = 4.0  # standard errors
-LARGEST_DRIFT = 1.0  # of the friction parameter that changes: a larger one is none of temperature
+LARGEST_DRIFT = 0.5  # of the friction parameter that changes: a larger one is none of temperature
 VAGUE = 0.1  # relative standard error above which a stiffness is no better known than before
 CONTRADICTING = 3.0  # standard errors between a stiffness and the one known before
 HARDLY = 0.005  # of the rms velocity of the fastest joint: slower ones count as resting
 STEPS = 9  # that `progress` counts: the first fits, six more steps, and the values
 LOWERINGS = 2  # of a cut-off chosen from the data, by half, for delays that are too long for it
 RECOGNITIONS = 8  # fits after each of which errors of the encoders are corrected
+SLOW = 0.2  # of the rms velocity, below which a joint counts as reversing
+WORSE = 1.5  # mean square of residuals there, relative to the others
+BETTER = 0.95  # of the squares of residuals, that bristles must leave at most
+RANGE = (0.1, 99.9)  # percentiles of the deflections between which effects are sought
 DRIFT_SIZE = 0.02  # of the friction parameter that changes
 
 
@@ -130,13 +139,19 @@ def identify_robot(
     """
     sensors, chosen = SensorErrors(np.zeros(model.n)), settings or IdentificationSettings()
     lowerings = 0 if chosen.cutoff else LOWERINGS
+    presliding: frozenset[str] | None = None
     for done in range(2):  # nothing, and the first fits have begun
         progress(done, STEPS)
     for _ in range(RECOGNITIONS):
-        identification = _Identification(
-            model, runs, actuators, friction, held_out, chosen, sensors
-        )
-        identification.begin()
+        begun = partial(_begun, model, runs, actuators, friction, held_out, chosen, sensors)
+        identification = begun(presliding or frozenset())
+        if presliding is None and not chosen.stribeck:
+            presliding = identification.reversing
+            if presliding:
+                tried = begun(presliding)
+                better = tried.better_than(identification)
+                identification = tried if better == presliding else begun(better)
+                presliding = better
         if lowerings and identification.has_delay_at_bound():
             lowerings -= 1
             chosen = chosen._replace(cutoff=max(identification.cutoff / 2.0, LOWEST_CUTOFF))
@@ -145,6 +160,13 @@ def identify_robot(
         if sensors is before:
             break
     return identification.result(progress)
+
+
+def _begun(*arguments: Any) -> _Identification:
+    """An identification after its first fit."""
+    found = _Identification(*arguments)
+    found.begin()
+    return found
 
 
 class _Identification:
@@ -159,6 +181,7 @@ class _Identification:
         held_out: Sequence[MeasuredRun],
         settings: IdentificationSettings | None,
         sensors: SensorErrors | None = None,
+        presliding: frozenset[str] = frozenset(),
     ) -> None:
         self.model, self.actuators = model, actuators
         self.sensors = sensors or SensorErrors(np.zeros(model.n))
@@ -167,6 +190,7 @@ class _Identification:
         self.held, self.settings = [*held_out], settings or IdentificationSettings()
         self.notes: list[str] = []
         self.rejected = self.bias = 0.0
+        self.contact = ""  # where most samples were left out
         everything = [*self.runs, *self.held]
         self.motor_names = motor_names(model, actuators)
         sources = measured_signals(everything, model.n, len(self.motor_names))
@@ -184,8 +208,10 @@ class _Identification:
                 self.settings.load_friction,
                 self.sensors.joined,
                 self.sensors.positional,
+                presliding,
             ),
             None if self.settings.friction else self.friction,
+            _travel(self.runs, model.n, actuators) if self.settings.springs else None,
         )
         self.gains = sources.current & ~sources.motor_torque
         ends = [run.start + len(run.position) / run.rate for run in self.runs]
@@ -203,6 +229,38 @@ class _Identification:
         self.prior = np.array(self.parameters.mean)
         self.coefficients = Coefficients(self.equations, self.parameters, self.gains)
         self._fit_first()
+        self._seek_effects()
+
+    @property
+    def reversing(self) -> frozenset[str]:
+        """The sites of friction whose equations are less accurate where the velocity changes its
+        sign, as with friction that depends on the way."""
+        found = set()
+        for k, channel in enumerate(self.equations.channels):
+            if channel.kind == "spring" or not self.coefficients.seeks_friction(channel):
+                continue
+            place, nodes = self.equations.places[k], self.equations.nodes_of(channel)
+            rows = [block.rows[block.used[:, k]][:, place] for block in self.blocks]
+            columns = np.concatenate(rows)
+            v = np.abs(columns[:, channel.blocks["viscous"].start])
+            power, slow = (columns @ self.fit.z[k]) ** 2, v < SLOW * nodes.speed
+            if min(slow.sum(), (~slow).sum()) < channel.unknowns:
+                continue
+            if power[slow].mean() > WORSE * power[~slow].mean():
+                found.add(self.equations.site_of(channel))
+        return frozenset(found)
+
+    def better_than(self, other: _Identification) -> frozenset[str]:
+        """The sites with bristles whose equations are more accurate than without."""
+        found = set()
+        for k, channel in enumerate(self.equations.channels):
+            left, before = (
+                float(each.fit.z[k] @ each.solver.total(k) @ each.fit.z[k])
+                for each in (self, other)
+            )
+            if channel.kind != "spring" and left < BETTER * before:
+                found.add(self.equations.site_of(channel))
+        return frozenset(found & self.equations.options.presliding)
 
     def has_delay_at_bound(self) -> bool:
         """Whether a delay is as large as the equations can represent, and a lower cut-off helps."""
@@ -313,6 +371,31 @@ class _Identification:
             self.sums = self._sums(self.blocks)
             self._fit(self.sums, self.fit.theta)
 
+    def _seek_effects(self) -> None:
+        """The fit with those effects of springs and gears that are significant beside all others.
+        Hysteresis takes the place of a damper, which resembles it at one frequency."""
+        parameters, effects = self.parameters, self.equations.effects
+        index = parameters.index
+        for name in (name for each in effects.values() for name in each.names):
+            parameters.free[index[name]] = True
+        if not effects:
+            return
+        self._fit(self.sums, self.fit.theta)
+        found: dict[int, set[tuple[str, int]]] = {}
+        for j, each in effects.items():
+            sizes = EffectSizes(each, j, self.coefficients, self.solver, self.fit)
+            found[j] = sizes.significant()
+            for key, names in each.groups.items():
+                for name in names:
+                    parameters.free[index[name]] = key in found[j]
+            if (SLIP, 0) in found[j]:
+                parameters.free[index[f"{each.joint}.damping"]] = False
+        begin = self.fit.theta.copy()
+        for name in parameters.names:
+            if not parameters.free[index[name]]:
+                begin[index[name]] = parameters.mean[index[name]]
+        self._fit(self.sums, begin)
+
     def _fit(self, sums: EquationSums, begin: Array | None = None) -> None:
         """A fit from `begin`; with Stribeck friction, the more likely of this and a fit that begins
         at the velocities of friction that a search over all of them finds."""
@@ -338,6 +421,10 @@ class _Identification:
             sums = self._sums(kept)
             solver = LeastSquares(sums, self.coefficients, spectral=self.settings.spectral)
             fit = solver.fit(self.fit.theta)
+            before, after = self._counts(self.blocks), self._counts(kept)
+            lost = 1.0 - after / np.maximum(before, 1)
+            worst = self.equations.channels[int(lost.argmax())]
+            self.contact = f"most of all at {self.equations.site_of(worst)}, {lost.max():.1%}"
             self.sums, self.solver, self.fit, self.rejected = sums, solver, fit, share
 
     def _counts(self, blocks: Sequence[Block]) -> Array:
@@ -452,28 +539,33 @@ class _Identification:
         drifting = self.solver.renewed()
         fit = drifting.fit(self.fit.theta)
         rows = np.eye(len(fit.theta))[[index[name] for name in names]]
-        significant, notes = [], []
+        changes: dict[str, tuple[float, float, float]] = {}
         for name, each in zip(names, drifting.uncertainties(fit, rows), strict=True):
-            site, _, kind = name.removesuffix(" drift").rpartition(".")
-            base = float(fit.theta[index[f"{site}.{kind}"]])
+            base = float(fit.theta[index[name.removesuffix(" drift")]])
             change = float(fit.theta[index[name]])
-            moves = each.determined and abs(change) > DRIFT_SIGNIFICANCE * each.error
-            if moves and abs(change) > LARGEST_DRIFT * abs(base):
-                notes.append(
-                    f"{site}: {kind} friction would change by {change / base:+.0%} within "
-                    f"{self.middle[1]:.3g} s, which no friction does: this was not fitted; another "
-                    "effect is missing in the model, such as friction that depends on the load"
-                    if base
-                    else f"{site}: {kind} friction of zero would change in time: not fitted"
-                )
-            elif moves and abs(change) > DRIFT_SIZE * abs(base):
+            is_large = abs(change) > DRIFT_SIZE * abs(base)
+            if each.determined and abs(change) > DRIFT_SIGNIFICANCE * each.error and is_large:
+                changes[name] = base, change, each.error
+        significant, notes, impossible = [], [], []
+        opposite = self._opposite(changes)
+        for name, (base, change, error) in changes.items():
+            site, _, kind = name.removesuffix(" drift").rpartition(".")
+            share = f" ({change / base:+.0%})" if base else ""
+            if site in opposite or abs(change) > LARGEST_DRIFT * abs(base):
+                impossible.append(f"{change:+.3g}{share} ({site}, {kind})")
+            else:
                 significant.append(name)
-                share = f" ({change / base:+.0%})" if base else ""
                 notes.append(
-                    f"{site}: {kind} friction changed by {change:+.3g} +- {each.error:.1g}{share} "
+                    f"{site}: {kind} friction changed by {change:+.3g} +- {error:.1g}{share} "
                     f"from the first to the last of {self.middle[1]:.3g} s: perhaps with "
                     "temperature; values are those at the middle"
                 )
+        if impossible:
+            notes.append(
+                f"friction would change by {', '.join(impossible)} within {self.middle[1]:.3g} s, "
+                "which no friction does: this was not fitted; another effect is missing in the "
+                "model, such as the Stribeck effect"
+            )
         for name in names:
             parameters.free[index[name]] = name in significant
         solver = self.solver.renewed()
@@ -481,6 +573,18 @@ class _Identification:
             self.fit = solver.fit(self.fit.theta)
         self.solver = solver
         self.notes += notes
+
+    def _opposite(self, changes: Mapping[str, tuple[float, float, float]]) -> set[str]:
+        """The sites of joints whose friction would rise in one part and fall in another."""
+        joint = {
+            self.equations.site_of(each): each.joint
+            for each in self.equations.channels
+            if each.kind != "spring"
+        }
+        signs: dict[int, set[bool]] = {}
+        for name, (_, change, _) in changes.items():
+            signs.setdefault(joint[name.rpartition(".")[0]], set()).add(change > 0.0)
+        return {site for site, j in joint.items() if len(signs.get(j, ())) > 1}
 
     def _keep_known(self) -> None:
         """The fit in which friction that the recordings do not determine is as known before. Of one
@@ -571,7 +675,7 @@ class _Identification:
         if self.rejected > 0.0:
             self.notes.append(
                 f"{self.rejected:.1%} of the samples do not follow the equations (contacts, "
-                "outliers) and were left out"
+                f"outliers) and were left out, {self.contact}"
             )
         if self.bias > SMALL_BIAS:
             self.notes.append(
@@ -641,6 +745,22 @@ def _payloads(model: MultibodyModel, runs: Sequence[MeasuredRun]) -> list[Carrie
                 "an earlier run"
             )
     return list(found.values())
+
+
+def _travel(runs: Sequence[MeasuredRun], n: int, actuators: Actuators | None) -> Array:
+    """(n,) half the ranges of the deflections, rad; 0 where they were not measured."""
+    found = np.zeros(n)
+    if actuators is None:
+        return found
+    for j, i in enumerate(actuators.first_motor.tolist()):
+        rows = [
+            run.theta[:, i] - run.q[:, j]
+            for run in runs
+            if run.q is not None and run.theta is not None
+        ]
+        if rows and np.isfinite(every := np.concatenate(rows)).any():
+            found[j] = 0.5 * float(np.ptp(np.nanpercentile(every, RANGE)))
+    return found
 
 
 def _cutoff(runs: Sequence[MeasuredRun]) -> float:
