@@ -439,3 +439,22 @@ def pinocchio_acceleration(system, q, qd, tau):
     state = (twin.to_pin(row) for row in (q, qd, tau))
     settings = pin.ProximalSettings(1e-14, 1e-12, 50)
     return twin.from_pin(pin.constraintDynamics(model, data, *state, constraints, work, settings))
+
+
+def closed_tree(
+    seed: int, free: Any
+) -> tuple[dyn.mechanisms.ConstrainedModel, Array, Array, Array]:
+    """A tree of nine joints of all types with a loop, whose cut joint leaves the screws `free`;
+    consistent q and q' (9,), and torques (9,) of all joints."""
+    rng = np.random.default_rng(seed)
+    tree = random_tree(9, seed, branching=0.3)
+    ends = [name for i, name in enumerate(tree.body_names) if i not in tree.parents]
+    q, qd, tau = rng.uniform(-1, 1, (3, 9))
+    other = ends[0] if len(ends) > 1 else "base"
+    loop = dyn.mechanisms.LoopClosure.at(tree, "loop", other, 8, free, point=(0.3, 0.2, 0.1), q=q)
+    loop = dyn.mechanisms.LoopClosure(
+        "loop", other, "body9", free, loop.first_pose, loop.second_pose
+    )
+    system = dyn.mechanisms.ConstrainedModel(tree, [loop])
+    q, qd = dyn.mechanisms.consistent_motion(system, q, qd)
+    return system, q, qd, tau

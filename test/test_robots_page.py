@@ -21,7 +21,8 @@ def test_the_page_has_the_robots_of_the_repository(path):
 
 
 def test_every_robot_of_the_page_agrees():
-    differences = re.findall(r"\| ([^|]*) \|$", PAGE, re.MULTILINE)
+    own = PAGE.partition("\n## ")[0]  # what follows is not written by this script
+    differences = re.findall(r"\| ([^|]*) \|$", own, re.MULTILINE)
     assert len(differences) > 100
     assert set(differences) <= {"Pinocchio", "< 1e-10", "-"}
 

@@ -58,7 +58,7 @@ def make_robot(p: SimulatorParameters) -> SimulatedRobot:
         )
     joints = _joints_of(order, actuators)
     if p.initial_positions:
-        home = np.empty(model.n)
+        home = np.zeros(model.n)
         home[joints] = _per_joint("initial_positions", p.initial_positions, model)
     else:
         home = start_position(model)

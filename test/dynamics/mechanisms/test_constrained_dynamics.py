@@ -15,6 +15,7 @@ from scipy.integrate import solve_ivp
 from mechanisms import (
     FOUR_BAR,
     JOINTS,
+    closed_tree,
     delta,
     five_bar,
     four_bar,
@@ -237,17 +238,7 @@ def test_batches_of_inverse_dynamics():
 @pytest.mark.parametrize("seed", range(4))
 def test_pinocchio_agrees_on_forward_dynamics(seed, free):
     """Trees of all joint types with a loop; some of the welds are redundant."""
-    rng = np.random.default_rng(seed)
-    tree = random_tree(9, seed, branching=0.3)
-    ends = [name for i, name in enumerate(tree.body_names) if i not in tree.parents]
-    q, qd, tau = rng.uniform(-1, 1, (3, 9))
-    other = ends[0] if len(ends) > 1 else "base"
-    loop = dyn.mechanisms.LoopClosure.at(tree, "loop", other, 8, free, point=(0.3, 0.2, 0.1), q=q)
-    loop = dyn.mechanisms.LoopClosure(
-        "loop", other, "body9", free, loop.first_pose, loop.second_pose
-    )
-    system = dyn.mechanisms.ConstrainedModel(tree, [loop])
-    q, qd = dyn.mechanisms.consistent_motion(system, q, qd)
+    system, q, qd, tau = closed_tree(seed, free)
     result = dyn.mechanisms.constrained_forward_dynamics(system, q, qd, tau)
     assert error(result.qdd, pinocchio_acceleration(system, q, qd, tau)) < 1e-12
 

@@ -13,6 +13,7 @@ import pytest
 from mechanisms import (
     FOUR_BAR,
     JOINTS,
+    closed_tree,
     delta,
     five_bar,
     four_bar,
@@ -24,7 +25,7 @@ from mechanisms import (
 )
 from multibody_dynamics import dynamics as dyn
 from reference import error
-from robots import random_base, random_tree
+from robots import random_base
 
 Inverse = dyn.mechanisms.ConstrainedInverseDynamicsSolver
 Forward = dyn.mechanisms.ConstrainedForwardDynamicsSolver
@@ -125,17 +126,7 @@ def test_loop_wrenches_of_forward_dynamics(name):
 @pytest.mark.parametrize("free", [(), dyn.spherical()], ids=["weld", "ball"])
 @pytest.mark.parametrize("seed", range(3))
 def test_pinocchio_agrees_on_forward_dynamics(seed, free):
-    rng = np.random.default_rng(seed)
-    tree = random_tree(9, seed, branching=0.3)
-    ends = [name for i, name in enumerate(tree.body_names) if i not in tree.parents]
-    q, qd, tau = rng.uniform(-1, 1, (3, 9))
-    other = ends[0] if len(ends) > 1 else "base"
-    loop = dyn.mechanisms.LoopClosure.at(tree, "loop", other, 8, free, point=(0.3, 0.2, 0.1), q=q)
-    loop = dyn.mechanisms.LoopClosure(
-        "loop", other, "body9", free, loop.first_pose, loop.second_pose
-    )
-    system = dyn.mechanisms.ConstrainedModel(tree, [loop])
-    q, qd = dyn.mechanisms.consistent_motion(system, q, qd)
+    system, q, qd, tau = closed_tree(seed, free)
     solver = Forward(system, q)
     chosen = system.indices(solver.independent)
     found = solver(q[chosen], qd[chosen], tau)

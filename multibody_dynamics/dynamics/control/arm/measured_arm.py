@@ -93,9 +93,7 @@ class MeasuredArm(IndependentCopies):
         self.link_friction: Array = np.zeros(model.n)
         self._links_have_friction = bool(actuators.has_link_friction.any())
         # An estimator that is given filters both positions, and needs no springs to do so.
-        self._follows_terms = estimator is None and (
-            self._links_have_friction or actuators.slip_count > 0
-        )
+        self._uses_terms = estimator is None and self.estimator.uses_terms
         self._at_rest = actuators.link_friction_offset
         self.restart()
 
@@ -118,8 +116,8 @@ class MeasuredArm(IndependentCopies):
         Raises InputError for invalid signals, and then leaves the state unchanged. With
         motor_encoders only invalid motor positions raise; any other failure sets `lost`.
         """
-        if self._follows_terms:
-            self.estimator.know(self.link_friction, self.springs.states)
+        if self._uses_terms:
+            self.estimator.set_terms(self.link_friction, self.springs.states)
         if self._motor_filter is None:
             self.estimator.update(t, stiffness=second[:2], **signals)
         else:

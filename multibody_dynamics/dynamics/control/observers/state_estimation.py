@@ -136,7 +136,15 @@ class StateEstimator(IndependentCopies):
         if self._observer is not None:
             self._observer.design(q)
 
-    def know(self, link_friction: Array, spring_states: Array) -> None:
+    @property
+    def uses_terms(self) -> bool:
+        """Whether friction of links or slip elements make a difference, see :meth:`set_terms`."""
+        actuators = self.actuators
+        if self._observer is not None:
+            return bool(actuators.has_link_friction.any()) or actuators.slip_count > 0
+        return self._uses_torque and actuators.slip_count > 0
+
+    def set_terms(self, link_friction: Array, spring_states: Array) -> None:
         """Take the friction of the links (n,) in N m, and the states of slip elements as of a
         :class:`.MotorFeedforward`, which follow the desired motion; zero at first."""
         if self._observer is not None:

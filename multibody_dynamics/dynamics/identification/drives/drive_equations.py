@@ -34,7 +34,7 @@ i(t - d) = i - d i' + d^2 i'' / 2 - ..., friction by its tabulated terms (`frict
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -51,7 +51,7 @@ from ..signals.differentiation import HIGHEST, ZeroPhaseFilter
 from ..signals.parallel_filter import ParallelFilter
 from .friction_terms import NODES, VelocityNodes
 from .measured_run import OF_MOTORS, MeasuredRun
-from .spring_effects import SpringEffects
+from .spring_effects import EVERY, GAP, SpringEffects
 
 Kind = Literal["rigid", "motor", "link", "spring"]
 WIDER = 2.0  # cut-off of the states, relative to that of the equations
@@ -184,8 +184,8 @@ class DriveEquations:
     """The equations of a robot, and their columns for stretches of a run.
 
     speeds : rms velocities (n,) of links and (m,) of motors. payloads : names, and indices of the
-    bodies. known_friction : of the links, in addition to the friction that is identified. travel :
-    (n,) half the range of the deflections, rad, for `effects`; None: no effects.
+    bodies. known_friction : of the links, in addition to the friction that is identified. effects :
+    of the springs and gears, by joint.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ class DriveEquations:
         payloads: dict[str, int],
         options: Options,
         known_friction: JointFriction | None = None,
-        travel: Array | None = None,
+        effects: Mapping[int, SpringEffects] | None = None,
     ) -> None:
         self.model, self.actuators, self.sources = model, actuators, sources
         self.known_friction = known_friction
@@ -213,7 +213,7 @@ class DriveEquations:
         own = np.array([sources.theta[self.motors_of(j)].all() for j in range(model.n)], dtype=bool)
         self.has_deflection = self.is_elastic & sources.q & own
         self._require_deflections()
-        self.effects = {} if travel is None else self._effects(travel)
+        self.effects = dict(effects or {})
         self.nodes = {
             side: [
                 VelocityNodes(float(v), has_bristles=f"{side} {name}" in options.presliding)
@@ -247,8 +247,9 @@ class DriveEquations:
                     "`stiffness` in N m/rad"
                 )
 
-    def _effects(self, travel: Array) -> dict[int, SpringEffects]:
-        """Effects of the series elastic joints, unless they are known to have a damper."""
+    def possible_effects(self, travel: Array) -> dict[int, SpringEffects]:
+        """Those of the series elastic joints, unless they are known to have a damper. travel : (n,)
+        half the range of the deflections, rad."""
         found = {}
         for j, springs in enumerate(self.springs):
             if springs is None or not springs.damped or not self.has_deflection[j]:
@@ -257,9 +258,9 @@ class DriveEquations:
             actuator, name = self.actuators.actuators[j], self.model.joint_names[j]
             if actuator.damping == 0.0 and travel[j] > 0.0:
                 (spring,) = actuator.springs
-                has_gap = not isinstance(spring, BacklashSpring)
+                kinds = EVERY - {(GAP, 0)} if isinstance(spring, BacklashSpring) else EVERY
                 ratio = actuator.motors[0].gear_ratio
-                found[j] = SpringEffects(name, float(travel[j]), ratio, has_gap)
+                found[j] = SpringEffects(name, float(travel[j]), ratio, kinds)
         return found
 
     def motors_of(self, joint: int) -> NDArray[np.intp]:

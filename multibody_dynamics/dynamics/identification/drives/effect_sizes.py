@@ -34,7 +34,6 @@ class EffectSizes:
     ) -> None:
         self._effects, self._solver, self._fit = effects, solver, fit
         self._index = coefficients.parameters.index
-        self._free = coefficients.parameters.free
         self.stiffness = coefficients.stiffness(joint, fit.theta)[0]
 
     def size(self, kind: str, order: int = 0) -> IdentifiedValue:
@@ -55,8 +54,6 @@ class EffectSizes:
         slip element with its stiffness and torque, each harmonic with amplitude and phase."""
         found: dict[str, IdentifiedValue] = {}
         for (kind, order), names in self._effects.groups.items():
-            if not self._free[self._index[names[0]]]:
-                continue
             size, key = self.size(kind, order), KEYS[kind]
             if kind == GEAR:
                 sine, cosine = self._values(names)

@@ -34,7 +34,6 @@ from .measured_run import CarriedPayload
 from .spring_effects import GEAR, SLIP
 
 EXPLAINED = 0.3  # share of a current that the links must explain to give an initial gain
-FOLLOWS = 0.05  # share of what else is left of the links' torque that a current must explain
 PAYLOAD_SIZE = 0.1  # m, rms distance of its mass from its middle along each axis
 PAYLOAD_SPREAD = 3.0  # relative standard deviation of its mass and second moments
 HEAVIEST = 50.0  # kg, bound for a payload of unknown mass
@@ -253,7 +252,7 @@ class PriorParameters:
                 least = -np.inf if kind == GEAR else 0.0
                 spread = WIDE * torque / (effects.travel if kind == SLIP else 1.0)
                 for name in names:
-                    parameters.add(name, 0.0, spread, least, free=False)
+                    parameters.add(name, 0.0, spread, least)
         both = here and bool(self.equations.sources.sensor[j])
         parameters.add(f"{joint}.bias", 0.0, WIDE * torque, free=both)
         found = j in self.equations.options.positional
@@ -279,13 +278,10 @@ class PriorParameters:
             places.append(block["coulomb"].start + NODES // 2)
             normal, right = G[np.ix_(places, places)], -(G @ explained)[places]
             size = np.sqrt(np.maximum(np.diag(normal), 1e-300))
-            normal, right = normal / np.outer(size, size), right / size
-            found = np.linalg.lstsq(normal, right, rcond=1e-10)[0]
-            without = np.linalg.lstsq(normal[1:, 1:], right[1:], rcond=1e-10)[0]
-            gain, power = float(found[0] / size[0]), float(explained @ G @ explained)
-            left, left_without = power - right @ found, power - right[1:] @ without
-            follows = left < (1.0 - FOLLOWS) * left_without
-            if gain > 0.0 and follows and power > (EXPLAINED * gain) ** 2 * size[0] ** 2:
+            found = np.linalg.lstsq(normal / np.outer(size, size), right / size, rcond=1e-10)[0]
+            gain = float(found[0] / size[0])
+            power = float(explained @ G @ explained)
+            if gain > 0.0 and power > (EXPLAINED * gain) ** 2 * normal[0, 0]:
                 return gain
         return None
 

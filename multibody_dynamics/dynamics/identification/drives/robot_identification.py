@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -22,6 +22,7 @@ from ..bodies.regressor import with_inertial_parameters
 from ..signals.differentiation import HIGHEST, noise_cutoff
 from .drive_equations import Channel, DriveEquations, Options, measured_signals, motor_names
 from .drive_parameters import FRICTION, Coefficients
+from .effect_selection import BETTER, NO_EFFECTS, DriveEffects, FittedModel, prediction
 from .effect_sizes import EffectSizes
 from .equation_sums import ROUNDS, EquationSums, LeastSquares, left_side
 from .filtered_rows import (
@@ -41,14 +42,14 @@ from .identified_values import FittedValues
 from .measured_run import CarriedPayload, MeasuredRun
 from .prior_parameters import IdentificationSettings, PriorParameters
 from .sensor_errors import SensorErrors, recognised, shifted
-from .spring_effects import SLIP
+from .spring_effects import SpringEffects
 
 LOWEST_CUTOFF, HIGHEST_CUTOFF = 2.0, 25.0  # Hz, range of cut-offs chosen from the data
 LOADS = 2  # rounds in which friction that depends on the load takes the load from the last fit
 REJECTIONS = 2  # rounds of leaving out outliers
 SMALL_BIAS = 0.1  # standard errors: a smaller bias is not reported
 DRIFT_SIGNIFICANCE = 4.0  # standard errors
-LARGEST_DRIFT = 0.5  # of the friction parameter that changes: a larger one is none of temperature
+LARGEST_DRIFT = 1.0  # of the friction parameter that changes: a larger one is none of temperature
 VAGUE = 0.1  # relative standard error above which a stiffness is no better known than before
 CONTRADICTING = 3.0  # standard errors between a stiffness and the one known before
 HARDLY = 0.005  # of the rms velocity of the fastest joint: slower ones count as resting
@@ -57,7 +58,6 @@ LOWERINGS = 2  # of a cut-off chosen from the data, by half, for delays that are
 RECOGNITIONS = 8  # fits after each of which errors of the encoders are corrected
 SLOW = 0.2  # of the rms velocity, below which a joint counts as reversing
 WORSE = 1.5  # mean square of residuals there, relative to the others
-BETTER = 0.95  # of the squares of residuals, that bristles must leave at most
 RANGE = (0.1, 99.9)  # percentiles of the deflections between which effects are sought
 DRIFT_SIZE = 0.02  # of the friction parameter that changes
 
@@ -139,19 +139,11 @@ def identify_robot(
     """
     sensors, chosen = SensorErrors(np.zeros(model.n)), settings or IdentificationSettings()
     lowerings = 0 if chosen.cutoff else LOWERINGS
-    presliding: frozenset[str] | None = None
     for done in range(2):  # nothing, and the first fits have begun
         progress(done, STEPS)
     for _ in range(RECOGNITIONS):
         begun = partial(_begun, model, runs, actuators, friction, held_out, chosen, sensors)
-        identification = begun(presliding or frozenset())
-        if presliding is None and not chosen.stribeck:
-            presliding = identification.reversing
-            if presliding:
-                tried = begun(presliding)
-                better = tried.better_than(identification)
-                identification = tried if better == presliding else begun(better)
-                presliding = better
+        identification = _with_effects(begun)
         if lowerings and identification.has_delay_at_bound():
             lowerings -= 1
             chosen = chosen._replace(cutoff=max(identification.cutoff / 2.0, LOWEST_CUTOFF))
@@ -162,11 +154,31 @@ def identify_robot(
     return identification.result(progress)
 
 
-def _begun(*arguments: Any) -> _Identification:
-    """An identification after its first fit."""
-    found = _Identification(*arguments)
-    found.begin()
+def _begun(
+    *arguments: Any, effects: DriveEffects = NO_EFFECTS, nearby: _Identification | None = None
+) -> _Identification:
+    """An identification after its first fit, which begins at that of one nearby."""
+    found = _Identification(*arguments, effects)
+    found.begin(nearby)
     return found
+
+
+def _with_effects(begun: Callable[..., _Identification]) -> _Identification:
+    """An identification after its first fit, with the effects of drives that it requires: first of
+    the springs, then of friction, whose errors they explain in part."""
+    plain = begun()
+    if springs := plain.possible_springs():
+        tried = begun(effects=DriveEffects(springs), nearby=plain)
+        if springs := tried.better_springs(plain):
+            plain = begun(effects=DriveEffects(springs), nearby=tried)
+    if sites := plain.reversing:
+        tried = begun(effects=DriveEffects(springs, sites), nearby=plain)
+        better = tried.better_presliding(plain)
+        if better == sites:
+            plain = tried
+        elif better:
+            plain = begun(effects=DriveEffects(springs, better), nearby=plain)
+    return plain
 
 
 class _Identification:
@@ -181,7 +193,7 @@ class _Identification:
         held_out: Sequence[MeasuredRun],
         settings: IdentificationSettings | None,
         sensors: SensorErrors | None = None,
-        presliding: frozenset[str] = frozenset(),
+        effects: DriveEffects = NO_EFFECTS,
     ) -> None:
         self.model, self.actuators = model, actuators
         self.sensors = sensors or SensorErrors(np.zeros(model.n))
@@ -208,18 +220,18 @@ class _Identification:
                 self.settings.load_friction,
                 self.sensors.joined,
                 self.sensors.positional,
-                presliding,
+                effects.presliding,
             ),
             None if self.settings.friction else self.friction,
-            _travel(self.runs, model.n, actuators) if self.settings.springs else None,
+            effects.springs,
         )
         self.gains = sources.current & ~sources.motor_torque
         ends = [run.start + len(run.position) / run.rate for run in self.runs]
         begin = min(run.start for run in self.runs)
         self.middle = (0.5 * (begin + max(ends)), max(max(ends) - begin, 1e-3))
 
-    def begin(self) -> None:
-        """The first fit, from the prior."""
+    def begin(self, nearby: _Identification | None = None) -> None:
+        """The first fit, from the prior or from that of another identification."""
         self.blocks, resting = self._filtered()
         self.sums = self._sums(self.blocks)
         self.parameters = PriorParameters(
@@ -228,14 +240,15 @@ class _Identification:
         ).of(self.sums)  # fmt: skip
         self.prior = np.array(self.parameters.mean)
         self.coefficients = Coefficients(self.equations, self.parameters, self.gains)
-        self._fit_first()
-        self._seek_effects()
+        self._fit_first(None if nearby is None else nearby._values_for(self))
 
     @property
     def reversing(self) -> frozenset[str]:
         """The sites of friction whose equations are less accurate where the velocity changes its
-        sign, as with friction that depends on the way."""
-        found = set()
+        sign, as with friction that depends on the way. None with the Stribeck effect."""
+        found: set[str] = set()
+        if self.settings.stribeck:
+            return frozenset()
         for k, channel in enumerate(self.equations.channels):
             if channel.kind == "spring" or not self.coefficients.seeks_friction(channel):
                 continue
@@ -250,17 +263,41 @@ class _Identification:
                 found.add(self.equations.site_of(channel))
         return frozenset(found)
 
-    def better_than(self, other: _Identification) -> frozenset[str]:
-        """The sites with bristles whose equations are more accurate than without."""
-        found = set()
-        for k, channel in enumerate(self.equations.channels):
-            left, before = (
-                float(each.fit.z[k] @ each.solver.total(k) @ each.fit.z[k])
-                for each in (self, other)
-            )
-            if channel.kind != "spring" and left < BETTER * before:
-                found.add(self.equations.site_of(channel))
-        return frozenset(found & self.equations.options.presliding)
+    @property
+    def fitted(self) -> FittedModel:
+        """What the first fit found."""
+        spectral = self.settings.spectral
+        filtered = self.plan.filters[0].equations
+        return FittedModel(self.coefficients, self.blocks, self.fit, filtered, spectral)
+
+    def possible_springs(self) -> dict[int, SpringEffects]:
+        """The effects of springs and gears that these recordings may show."""
+        if not self.settings.springs:
+            return {}
+        travel = _travel(self.runs, self.model.n, self.actuators)
+        return self.equations.possible_effects(travel)
+
+    def better_springs(self, plain: _Identification) -> dict[int, SpringEffects]:
+        """The significant effects of the joints whose equations together predict better than
+        without any."""
+        ratios, found = prediction(self.fitted, plain.fitted), {}
+        for j, each in self.equations.effects.items():
+            own = [k for k, channel in enumerate(self.equations.channels) if channel.joint == j]
+            if ratios[own].prod() < BETTER:
+                sizes = EffectSizes(each, j, self.coefficients, self.solver, self.fit)
+                if kinds := sizes.significant():
+                    found[j] = each.only(kinds)
+        return found
+
+    def better_presliding(self, plain: _Identification) -> frozenset[str]:
+        """The sites with bristles whose equations predict better than without."""
+        ratios, channels = prediction(self.fitted, plain.fitted), self.equations.channels
+        sites = {
+            self.equations.site_of(each)
+            for each, ratio in zip(channels, ratios, strict=True)
+            if each.kind != "spring" and ratio < BETTER
+        }
+        return frozenset(sites & self.equations.options.presliding)
 
     def has_delay_at_bound(self) -> bool:
         """Whether a delay is as large as the equations can represent, and a lower cut-off helps."""
@@ -354,10 +391,21 @@ class _Identification:
             )
         return held
 
-    def _fit_first(self) -> None:
-        """The fit from the prior; with friction that depends on the load, repeated with the torques
-        of the robot and its payloads as identified so far."""
-        self._fit(self.sums)
+    def _values_for(self, other: _Identification) -> Array:
+        """Parameters of another identification from those of this one, where they have them."""
+        theta, index = other.prior.copy(), self.parameters.index
+        renewed = other.equations.options.presliding ^ self.equations.options.presliding
+        for k, name in enumerate(other.parameters.names):
+            if name in index and not (
+                name.endswith(".coulomb_velocity") and name.rpartition(".")[0] in renewed
+            ):
+                theta[k] = self.fit.theta[index[name]]
+        return theta
+
+    def _fit_first(self, begin: Array | None = None) -> None:
+        """The fit from the prior, or `begin`; with friction that depends on the load, repeated with
+        the torques of the robot and its payloads as identified so far."""
+        self._fit(self.sums, begin)
         for _ in range(LOADS * self.settings.load_friction):
             N = self.model.body_count
             rows = self.fit.theta[: 10 * (N + len(self.payloads))].reshape(-1, 10)
@@ -370,31 +418,6 @@ class _Identification:
             self.blocks, _ = self._filtered()
             self.sums = self._sums(self.blocks)
             self._fit(self.sums, self.fit.theta)
-
-    def _seek_effects(self) -> None:
-        """The fit with those effects of springs and gears that are significant beside all others.
-        Hysteresis takes the place of a damper, which resembles it at one frequency."""
-        parameters, effects = self.parameters, self.equations.effects
-        index = parameters.index
-        for name in (name for each in effects.values() for name in each.names):
-            parameters.free[index[name]] = True
-        if not effects:
-            return
-        self._fit(self.sums, self.fit.theta)
-        found: dict[int, set[tuple[str, int]]] = {}
-        for j, each in effects.items():
-            sizes = EffectSizes(each, j, self.coefficients, self.solver, self.fit)
-            found[j] = sizes.significant()
-            for key, names in each.groups.items():
-                for name in names:
-                    parameters.free[index[name]] = key in found[j]
-            if (SLIP, 0) in found[j]:
-                parameters.free[index[f"{each.joint}.damping"]] = False
-        begin = self.fit.theta.copy()
-        for name in parameters.names:
-            if not parameters.free[index[name]]:
-                begin[index[name]] = parameters.mean[index[name]]
-        self._fit(self.sums, begin)
 
     def _fit(self, sums: EquationSums, begin: Array | None = None) -> None:
         """A fit from `begin`; with Stribeck friction, the more likely of this and a fit that begins
@@ -539,33 +562,28 @@ class _Identification:
         drifting = self.solver.renewed()
         fit = drifting.fit(self.fit.theta)
         rows = np.eye(len(fit.theta))[[index[name] for name in names]]
-        changes: dict[str, tuple[float, float, float]] = {}
+        significant, notes = [], []
         for name, each in zip(names, drifting.uncertainties(fit, rows), strict=True):
-            base = float(fit.theta[index[name.removesuffix(" drift")]])
-            change = float(fit.theta[index[name]])
-            is_large = abs(change) > DRIFT_SIZE * abs(base)
-            if each.determined and abs(change) > DRIFT_SIGNIFICANCE * each.error and is_large:
-                changes[name] = base, change, each.error
-        significant, notes, impossible = [], [], []
-        opposite = self._opposite(changes)
-        for name, (base, change, error) in changes.items():
             site, _, kind = name.removesuffix(" drift").rpartition(".")
-            share = f" ({change / base:+.0%})" if base else ""
-            if site in opposite or abs(change) > LARGEST_DRIFT * abs(base):
-                impossible.append(f"{change:+.3g}{share} ({site}, {kind})")
-            else:
-                significant.append(name)
+            base = float(fit.theta[index[f"{site}.{kind}"]])
+            change = float(fit.theta[index[name]])
+            moves = each.determined and abs(change) > DRIFT_SIGNIFICANCE * each.error
+            if moves and abs(change) > LARGEST_DRIFT * abs(base):
                 notes.append(
-                    f"{site}: {kind} friction changed by {change:+.3g} +- {error:.1g}{share} "
+                    f"{site}: {kind} friction would change by {change / base:+.0%} within "
+                    f"{self.middle[1]:.3g} s, which no friction does: this was not fitted; another "
+                    "effect is missing in the model, such as friction that depends on the load"
+                    if base
+                    else f"{site}: {kind} friction of zero would change in time: not fitted"
+                )
+            elif moves and abs(change) > DRIFT_SIZE * abs(base):
+                significant.append(name)
+                share = f" ({change / base:+.0%})" if base else ""
+                notes.append(
+                    f"{site}: {kind} friction changed by {change:+.3g} +- {each.error:.1g}{share} "
                     f"from the first to the last of {self.middle[1]:.3g} s: perhaps with "
                     "temperature; values are those at the middle"
                 )
-        if impossible:
-            notes.append(
-                f"friction would change by {', '.join(impossible)} within {self.middle[1]:.3g} s, "
-                "which no friction does: this was not fitted; another effect is missing in the "
-                "model, such as the Stribeck effect"
-            )
         for name in names:
             parameters.free[index[name]] = name in significant
         solver = self.solver.renewed()
@@ -573,18 +591,6 @@ class _Identification:
             self.fit = solver.fit(self.fit.theta)
         self.solver = solver
         self.notes += notes
-
-    def _opposite(self, changes: Mapping[str, tuple[float, float, float]]) -> set[str]:
-        """The sites of joints whose friction would rise in one part and fall in another."""
-        joint = {
-            self.equations.site_of(each): each.joint
-            for each in self.equations.channels
-            if each.kind != "spring"
-        }
-        signs: dict[int, set[bool]] = {}
-        for name, (_, change, _) in changes.items():
-            signs.setdefault(joint[name.rpartition(".")[0]], set()).add(change > 0.0)
-        return {site for site, j in joint.items() if len(signs.get(j, ())) > 1}
 
     def _keep_known(self) -> None:
         """The fit in which friction that the recordings do not determine is as known before. Of one

@@ -40,7 +40,8 @@ from .spring_effects import SLIP
 NEGATIVE = 3.0  # standard errors below zero at which viscous friction is impossible
 ASYMMETRY = 1.5  # of the Coulomb friction, above which an offset is none of friction
 OPPOSITE = 0.5  # of the smaller one, by which opposite sizes may differ
-SHORTEST, LONGEST = 2e-4, 0.02  # s, delay of an encoder; shorter ones are errors of the model
+LONGEST = 0.02  # s, delay of an encoder
+SHORTEST = 2e-4  # s, the same beside effects of springs, whose errors resemble shorter ones
 ALIKE = 0.25  # relative spread of the delays of joints that have the same encoders
 COMMON = 0.5  # share of the residual of a motor that is an error of phi
 REFITTED = ("spring", "inertia", "viscous", "offset")  # of a motor
@@ -259,8 +260,9 @@ class _Joint:
         )
         self.offset = fit.theta[[index[f"{site}.offset"] for site in sites]]
         self.held = 0.0  # N m of slip elements, whose states at the beginning are unknown
-        if self.joint in equations.effects:
-            effects = equations.effects[self.joint]
+        effects = equations.effects.get(self.joint)
+        self.shortest = 0.0 if effects is None else SHORTEST
+        if effects is not None and effects.slips:
             elements = fit.theta[[index[name] for name in effects.groups[SLIP, 0]]]
             self.held = float(effects.limits @ elements)
         self.coulomb = np.abs(fit.theta[[index[f"{site}.coulomb"] for site in sites]]).sum()
@@ -286,7 +288,7 @@ class _Joint:
     def is_late(self) -> bool:
         """Whether one side has impossible viscous friction, and the other one the opposite."""
         motor, link = self.viscous
-        is_delay = SHORTEST < abs(self.delay) < LONGEST
+        is_delay = self.shortest <= abs(self.delay) < LONGEST
         return self.negative and motor * link < 0.0 and is_delay
 
     @property

@@ -17,7 +17,8 @@ order. What an element carries at the beginning of a stretch is unknown, and for
 swept 2 r; the equations of a joint are used from then on.
 """
 
-from dataclasses import dataclass
+from collections.abc import Set
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -29,17 +30,19 @@ LIMITS = tuple(2.0**-k for k in (6, 5, 4.2, 3.5, 2.8, 2.1, 1.4, 0.8))
 HALF_GAPS = (1 / 128, 1 / 64, 1 / 32, 1 / 16)  # h, as shares of half the travel
 ORDERS = (1, 2)  # periods per turn of the motor's shaft: its eccentricity, and a strain wave gear
 SLIP, GAP, GEAR = "hysteresis", "backlash", "kinematic error"
+EVERY = frozenset({(SLIP, 0), (GAP, 0), *((GEAR, n) for n in ORDERS)})
 
 
 @dataclass(frozen=True)
 class SpringEffects:
     """The columns of one joint. travel : half the range of phi in the recordings, rad. gear_ratio :
-    turns of the motor's shaft per turn of theta. has_gap : whether to seek a gap."""
+    turns of the motor's shaft per turn of theta. kinds : the effects, each with the order of its
+    harmonic, or 0."""
 
     joint: str
     travel: float
     gear_ratio: float
-    has_gap: bool = True
+    kinds: Set[tuple[str, int]] = EVERY
 
     @cached_property
     def limits(self) -> Array:
@@ -47,21 +50,23 @@ class SpringEffects:
         return self.travel * np.array(LIMITS)
 
     @cached_property
-    def orders(self) -> Array:
-        """n, in periods per 2 pi of theta."""
-        return self.gear_ratio * np.array(ORDERS, dtype=np.float64)
-
-    @cached_property
     def groups(self) -> dict[tuple[str, int], tuple[str, ...]]:
         """The names of the parameters of each effect; of the kinematic error, by its order."""
         slips = tuple(f"{self.joint}.slip stiffness {k}" for k in range(len(LIMITS)))
         gaps = tuple(f"{self.joint}.gap torque {k}" for k in range(len(HALF_GAPS)))
-        found = {(SLIP, 0): slips}
-        if self.has_gap:
-            found[GAP, 0] = gaps
+        found = {(SLIP, 0): slips, (GAP, 0): gaps}
         for n in ORDERS:
             found[GEAR, n] = f"{self.joint}.sine of order {n}", f"{self.joint}.cosine of order {n}"
-        return found
+        return {kind: names for kind, names in found.items() if kind in self.kinds}
+
+    @property
+    def slips(self) -> bool:
+        """Whether there is hysteresis."""
+        return (SLIP, 0) in self.kinds
+
+    def only(self, kinds: Set[tuple[str, int]]) -> "SpringEffects":
+        """The same with these effects alone."""
+        return replace(self, kinds=frozenset(kinds))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -76,20 +81,24 @@ class SpringEffects:
 
     def settled(self, deflection: Array) -> int:
         """The first sample at which no element depends on its state at the beginning: phi has swept
-        twice the largest limit. 0 if it never does."""
+        twice the largest limit. 0 without such elements, or if it does so late or never."""
+        if not self.slips:
+            return 0
         swept = np.maximum.accumulate(deflection) - np.minimum.accumulate(deflection)
-        return int(np.argmax(swept >= 2.0 * self.limits.max()))
+        first = int(np.argmax(swept >= 2.0 * self.limits.max()))
+        return first if first < len(deflection) / 2 else 0
 
     def columns(self, theta: Array, deflection: Array, slip: Array, *, of_load: bool) -> Array:
         """Columns (k, names) of the joint torque, or of the load of the motor."""
-        rows = [slip]
-        if self.has_gap:
+        rows = [slip] if self.slips else []
+        if (GAP, 0) in self.kinds:
             half = self.travel * np.array(HALF_GAPS)
             rows.append(-np.clip(deflection[:, None] / half, -1.0, 1.0))
-        angle = theta[:, None] * self.orders
+        orders = self.gear_ratio * np.array([n for n in ORDERS if (GEAR, n) in self.kinds])
+        angle = theta[:, None] * orders
         s, c = np.sin(angle), np.cos(angle)
         if of_load:
-            slope = deflection[:, None] * self.orders
+            slope = deflection[:, None] * orders
             s, c = s + slope * c, c - slope * s
         rows.append(np.stack([s, c], axis=-1).reshape(len(theta), -1))
         return np.concatenate(rows, axis=1)

@@ -164,6 +164,6 @@ def test_torque_sensors_see_hysteresis_and_the_error_of_the_gear():
         flat.torque[:] = [[8.0 * 2.0**r * np.cos(2.0 * t + r * np.pi / 2.0)] * 2 for r in range(3)]
         theta = flat.update().position
         flat.advance(STEP)
-        estimator.know(np.zeros(2), flat.states)
+        estimator.set_terms(np.zeros(2), flat.states)
         estimator.update(t, motor_position=theta, joint_torque=flat.torque[0])
     np.testing.assert_allclose(estimator.state.q, flat.state[0], atol=1e-6)
