@@ -27,7 +27,7 @@ BETTER = 0.9  # of the mean squares of residuals that were not fitted, which eff
 PARTS = 4  # of each stretch of a recording
 
 
-class DriveEffects(NamedTuple):
+class IncludedEffects(NamedTuple):
     """The effects in a model: of springs and gears by joint, and the sites of friction with
     bristles."""
 
@@ -35,7 +35,7 @@ class DriveEffects(NamedTuple):
     presliding: frozenset[str] = frozenset()
 
 
-NO_EFFECTS = DriveEffects()
+NO_EFFECTS = IncludedEffects()
 
 
 class FittedModel(NamedTuple):

@@ -244,10 +244,11 @@ class PriorParameters:
             parameters.add(name, value, spread, low, np.inf, free=here)
         damping = float(self.equations.actuators.damping[j])
         wide = WIDE * torque / max(scales.deflection_rate[j], 1e-12)
+        effects = self.equations.effects.get(j)
         damped = here and springs.damped and self.settings.damping
+        damped = damped and (effects is None or effects.allows_damper)
         parameters.add(f"{joint}.damping", damping, wide, free=damped)
-        if j in self.equations.effects:
-            effects = self.equations.effects[j]
+        if effects is not None:
             for (kind, _), names in effects.groups.items():
                 least = -np.inf if kind == GEAR else 0.0
                 spread = WIDE * torque / (effects.travel if kind == SLIP else 1.0)

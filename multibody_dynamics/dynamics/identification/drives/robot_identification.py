@@ -22,7 +22,7 @@ from ..bodies.regressor import with_inertial_parameters
 from ..signals.differentiation import HIGHEST, noise_cutoff
 from .drive_equations import Channel, DriveEquations, Options, measured_signals, motor_names
 from .drive_parameters import FRICTION, Coefficients
-from .effect_selection import BETTER, NO_EFFECTS, DriveEffects, FittedModel, prediction
+from .effect_selection import BETTER, NO_EFFECTS, FittedModel, IncludedEffects, prediction
 from .effect_sizes import EffectSizes
 from .equation_sums import ROUNDS, EquationSums, LeastSquares, left_side
 from .filtered_rows import (
@@ -155,7 +155,7 @@ def identify_robot(
 
 
 def _begun(
-    *arguments: Any, effects: DriveEffects = NO_EFFECTS, nearby: _Identification | None = None
+    *arguments: Any, effects: IncludedEffects = NO_EFFECTS, nearby: _Identification | None = None
 ) -> _Identification:
     """An identification after its first fit, which begins at that of one nearby."""
     found = _Identification(*arguments, effects)
@@ -168,16 +168,16 @@ def _with_effects(begun: Callable[..., _Identification]) -> _Identification:
     the springs, then of friction, whose errors they explain in part."""
     plain = begun()
     if springs := plain.possible_springs():
-        tried = begun(effects=DriveEffects(springs), nearby=plain)
+        tried = begun(effects=IncludedEffects(springs), nearby=plain)
         if springs := tried.better_springs(plain):
-            plain = begun(effects=DriveEffects(springs), nearby=tried)
+            plain = begun(effects=IncludedEffects(springs), nearby=tried)
     if sites := plain.reversing:
-        tried = begun(effects=DriveEffects(springs, sites), nearby=plain)
+        tried = begun(effects=IncludedEffects(springs, sites), nearby=plain)
         better = tried.better_presliding(plain)
         if better == sites:
             plain = tried
         elif better:
-            plain = begun(effects=DriveEffects(springs, better), nearby=plain)
+            plain = begun(effects=IncludedEffects(springs, better), nearby=plain)
     return plain
 
 
@@ -193,7 +193,7 @@ class _Identification:
         held_out: Sequence[MeasuredRun],
         settings: IdentificationSettings | None,
         sensors: SensorErrors | None = None,
-        effects: DriveEffects = NO_EFFECTS,
+        effects: IncludedEffects = NO_EFFECTS,
     ) -> None:
         self.model, self.actuators = model, actuators
         self.sensors = sensors or SensorErrors(np.zeros(model.n))
@@ -395,10 +395,10 @@ class _Identification:
         """Parameters of another identification from those of this one, where they have them."""
         theta, index = other.prior.copy(), self.parameters.index
         renewed = other.equations.options.presliding ^ self.equations.options.presliding
-        for k, name in enumerate(other.parameters.names):
-            if name in index and not (
-                name.endswith(".coulomb_velocity") and name.rpartition(".")[0] in renewed
-            ):
+        kept = {f"{site}.coulomb_velocity" for site in renewed}
+        rows = zip(other.parameters.names, other.parameters.free, strict=True)
+        for k, (name, free) in enumerate(rows):
+            if free and name in index and name not in kept:
                 theta[k] = self.fit.theta[index[name]]
         return theta
 

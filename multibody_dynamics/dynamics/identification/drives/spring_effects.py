@@ -37,12 +37,14 @@ EVERY = frozenset({(SLIP, 0), (GAP, 0), *((GEAR, n) for n in ORDERS)})
 class SpringEffects:
     """The columns of one joint. travel : half the range of phi in the recordings, rad. gear_ratio :
     turns of the motor's shaft per turn of theta. kinds : the effects, each with the order of its
-    harmonic, or 0."""
+    harmonic, or 0. is_sought : they are tried beside a damper, which resembles hysteresis at one
+    frequency; once found, hysteresis takes its place."""
 
     joint: str
     travel: float
     gear_ratio: float
     kinds: Set[tuple[str, int]] = EVERY
+    is_sought: bool = True
 
     @cached_property
     def limits(self) -> Array:
@@ -65,8 +67,13 @@ class SpringEffects:
         return (SLIP, 0) in self.kinds
 
     def only(self, kinds: Set[tuple[str, int]]) -> "SpringEffects":
-        """The same with these effects alone."""
-        return replace(self, kinds=frozenset(kinds))
+        """The same with these effects alone, which were found."""
+        return replace(self, kinds=frozenset(kinds), is_sought=False)
+
+    @property
+    def allows_damper(self) -> bool:
+        """Whether the spring may have a damper, too."""
+        return self.is_sought or not self.slips
 
     @cached_property
     def names(self) -> tuple[str, ...]:
