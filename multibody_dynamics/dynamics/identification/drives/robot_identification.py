@@ -553,9 +553,22 @@ class _Identification:
 
     def _let_drift(self) -> None:
         """The fit with friction that changes linearly in time, where such a change is significant,
-        and a note about it; the parameters are then those at the middle of the time."""
+        and a note about it; the parameters are then those at the middle of the time. Not of joints
+        with effects of drives: their laws are approximate, and drift would hide their errors."""
         parameters, index = self.parameters, self.parameters.index
-        names = [name for name in parameters.names if name.endswith(" drift")]
+        equations = self.equations
+        steady = {
+            equations.site_of(each)
+            for each in equations.channels
+            if each.joint in equations.effects
+        } | equations.options.presliding
+        names = [
+            name
+            for name in parameters.names
+            if name.endswith(" drift") and name.rpartition(".")[0] not in steady
+        ]
+        if not names:
+            return
         for name in names:
             site = name.rpartition(".")[0]
             parameters.free[index[name]] = parameters.free[index[f"{site}.viscous"]]
