@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,8 +142,10 @@ def identify_robot(
     for done in range(2):  # nothing, and the first fits have begun
         progress(done, STEPS)
     for _ in range(RECOGNITIONS):
-        begun = partial(_begun, model, runs, actuators, friction, held_out, chosen, sensors)
-        identification = _with_effects(begun)
+        fresh = partial(
+            _Identification, model, runs, actuators, friction, held_out, chosen, sensors
+        )
+        identification = _with_effects(partial(_begun, fresh))
         if lowerings and identification.has_delay_at_bound():
             lowerings -= 1
             chosen = chosen._replace(cutoff=max(identification.cutoff / 2.0, LOWEST_CUTOFF))
@@ -155,10 +157,12 @@ def identify_robot(
 
 
 def _begun(
-    *arguments: Any, effects: IncludedEffects = NO_EFFECTS, nearby: _Identification | None = None
+    fresh: Callable[..., _Identification],
+    effects: IncludedEffects = NO_EFFECTS,
+    nearby: _Identification | None = None,
 ) -> _Identification:
     """An identification after its first fit, which begins at that of one nearby."""
-    found = _Identification(*arguments, effects)
+    found = fresh(effects=effects)
     found.begin(nearby)
     return found
 
