@@ -51,8 +51,8 @@ class IdentificationSettings(NamedTuple):
     mass_range : the mass of each link remains between its initial value divided by 1 + mass_range
         and that value times 1 + mass_range.
     rotor_spread : relative standard deviation of the inertias of rotors known so far.
-    stribeck, load_friction : whether friction has these terms; the second one is included, too,
-        where a residual shows it. Presliding is only sought without the first one.
+    stribeck, load_friction : whether friction has these terms. Presliding is only sought without
+        the first one.
     gains : N m/A by joint, known or assumed; by default those with which the initial inertias
         explain the currents. They are identified where a payload of known mass was carried.
     robust : leave out samples that do not follow the equations.
