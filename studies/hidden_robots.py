@@ -35,6 +35,7 @@ from multibody_dynamics.tools.motions.scaled_trajectory import motion_through
 from multibody_dynamics.tools.robot.identified_results import Figure, Results
 from multibody_dynamics.tools.robot.write_back import write_back
 from multibody_dynamics.tools.study.conditions import CONDITIONS
+from multibody_dynamics.tools.study.drive_terms import with_drive_terms
 from multibody_dynamics.tools.study.single_run import simulate
 from multibody_dynamics.tools.study.studied_laws import STUDIED_LAWS
 from multibody_dynamics.tools.study.studied_robots import (
@@ -53,6 +54,7 @@ ARMS = {"panda": "panda", "six_joint_arm": "six_joint_arm"}
 WRONG = 0.1, 0.3  # range of the relative errors of the data sheet
 QUIET = 0.005  # of the torque limit: noise of the measured motor torques
 LAWS = ("pd-full", "pd-full-comp", "sf-full")
+EFFECTS = ("exact", "link-friction", "hysteresis", "backlash", "gear-error", "drives")
 BOX = "-1.2,-1.2,0,1.2,1.2,1.6"
 
 
@@ -111,11 +113,13 @@ def plan(source: RobotSource, options: argparse.Namespace) -> None:
                 log=folder / f"{name}.txt")  # fmt: skip
 
 
-def driven_plant(hidden: StudiedArm, sheet: StudiedArm, plant: str) -> Any:
+def driven_plant(hidden: StudiedArm, sheet: StudiedArm, options: argparse.Namespace) -> Any:
     """The hidden robot with drives, whose position loops were designed from the data sheet."""
     loops = drive_of(sheet.model, sheet.actuators, sheet.start)
-    if plant == "internal":
-        return dyn.plant.ElasticRobot(hidden.model, hidden.actuators, drive=loops)
+    if options.plant == "internal":
+        shares = CONDITIONS[options.effects].effects
+        effects = hidden.effects(shares) if shares else None
+        return dyn.plant.ElasticRobot(hidden.model, hidden.actuators, drive=loops, effects=effects)
     urdf = hidden.source.urdf.read_bytes()
     return MujocoRobot(hidden.model, hidden.actuators, urdf, drive=loops)
 
@@ -124,7 +128,7 @@ def drive(
     sheet: StudiedArm, hidden: StudiedArm, options: argparse.Namespace, folder: Path, seed: int
 ) -> tuple[list[Path], float]:
     """Record: the files, the one to judge the result on last, and their duration in s."""
-    robot = driven_plant(hidden, sheet, options.plant)
+    robot = driven_plant(hidden, sheet, options)
     files, total = [], 0.0
     for name, runs in plans(options).items():
         for k, each in enumerate(runs):
@@ -142,47 +146,60 @@ def drive(
     return files, total
 
 
-def tracked(hidden: StudiedArm, assumed: StudiedArm, plant: str, seed: int) -> dict[str, float]:
+def tracked(
+    hidden: StudiedArm, assumed: StudiedArm, options: argparse.Namespace, seed: int
+) -> dict[str, float]:
     """rms error in mrad of each law on the hidden robot, with the model `assumed`."""
     believed = assumed.model, assumed.actuators
     found = {}
     for key in LAWS:
         outcome = simulate(
-            hidden, STUDIED_LAWS[key], CONDITIONS["exact"], plant=plant, assumed=believed, seed=seed
-        )
+            hidden, STUDIED_LAWS[key], CONDITIONS[options.effects], plant=options.plant,
+            assumed=believed, seed=seed,
+        )  # fmt: skip
         found[key] = float("inf") if outcome.lost else 1e3 * outcome.rms
     return found
 
 
-def compared(sheet: StudiedArm, hidden: StudiedArm, folder: Path) -> dict[str, Any]:
-    """The identified parameters against the true ones: largest relative errors "K" of a stiffness
-    and "M_m" of a rotor, "z" with (value - true) / standard error by kind of parameter, and the
-    "cutoff" of the identification, Hz."""
+def compared(
+    sheet: StudiedArm, hidden: StudiedArm, true: dyn.Actuators, folder: Path
+) -> dict[str, Any]:
+    """The identified parameters against the true ones, with the actuators `true` that have the
+    effects as terms: largest relative errors "K" of a stiffness, "M_m" of a rotor and "W" of the
+    width of a hysteresis (NaN if none was found), "z" with (value - true) / standard error by kind
+    of parameter, and the "cutoff" of the identification, Hz."""
     content = dyn.identification.read_identified(folder / "identified")
     report = json.loads((folder / "identified" / "report.json").read_text())["identification"]
-    stiffness, inertia, z = [], [], []
-    for joint, actuator in zip(
-        hidden.actuators.joint_names, hidden.actuators.actuators, strict=True
-    ):
+    stiffness, inertia, width, z = [], [], [], []
+    for joint, actuator in zip(true.joint_names, true.actuators, strict=True):
         (motor,) = actuator.motors
         spring = content["springs"][joint]["stiffness"]
         stiffness.append(spring.value / actuator.spring.K - 1.0)
         inertia.append(content["motors"][joint]["inertia"].value / motor.inertia - 1.0)
         z.append(((spring.value - actuator.spring.K) / spring.error, "stiffness"))
         for name in ("inertia", "viscous", "coulomb", "coulomb_velocity"):
-            each = content["motors"][joint][name]
-            z.append(((each.value - getattr(motor, name)) / each.error, name))
+            each = content["motors"][joint].get(name)
+            if each is not None and (name != "coulomb_velocity" or true == hidden.actuators):
+                z.append(((each.value - getattr(motor, name)) / each.error, name))
         z.append(((each := content["motors"][joint]["offset"]).value / each.error, "offset"))
+        if actuator.link_friction.coulomb:
+            each = content["joints"][joint]["coulomb"]
+            z.append(((each.value - actuator.link_friction.coulomb) / each.error, "coulomb, link"))
+        if actuator.hysteresis:
+            whole = sum(each.torque for each in actuator.hysteresis)
+            each = content["springs"][joint].get("hysteresis_torque")
+            width.append(np.nan if each is None else each.value / whole - 1.0)
     base = dyn.identification.base_parameters(sheet.model)
-    true = base.values(dyn.identification.inertial_parameters(hidden.model))
+    of_links = base.values(dyn.identification.inertial_parameters(hidden.model))
     names = base.describe().splitlines()
-    for name, value in zip(names, true.tolist(), strict=True):
+    for name, value in zip(names, of_links.tolist(), strict=True):
         each = report["combinations"][name]
         if each["value"] is not None:
             z.append(((each["value"] - value) / each["standard error"], "links"))
     return {
         "K": float(np.abs(stiffness).max()),
         "M_m": float(np.abs(inertia).max()),
+        "W": [float(x) for x in width],
         "z": {kind: [float(x) for x, of in z if of == kind and np.isfinite(x)]
               for kind in dict.fromkeys(of for _, of in z)},
         "cutoff": report["cutoff"],
@@ -216,13 +233,14 @@ def run(*arguments: Any, log: Path) -> None:
 
 def road(source: RobotSource, robot: int, options: argparse.Namespace) -> Any:
     """The whole road of one hidden robot; returns what was found."""
-    folder = options.output / f"{options.plant}_{robot}"
+    folder = options.output / f"{options.plant}_{options.effects}_{robot}"
     result = folder / "result.json"
     if result.is_file():
         return json.loads(result.read_text())
     began = time.monotonic()
     sheet = load_arm(source)
     hidden = load_arm(write_hidden(source, robot, folder / "hidden"))
+    true = with_drive_terms(hidden.actuators, hidden.effects(CONDITIONS[options.effects].effects))
     files, seconds = drive(sheet, hidden, options, folder, robot)
     if not (folder / "identified" / "report.json").is_file():
         run("identify", *files, "--urdf", source.urdf, "--elastic-joints", source.springs, "-o",
@@ -235,11 +253,11 @@ def road(source: RobotSource, robot: int, options: argparse.Namespace) -> Any:
                         springs=folder / "new" / source.springs.name)
     )  # fmt: skip
     found = (
-        compared(sheet, hidden, folder)
+        compared(sheet, hidden, true, folder)
         | residuals(folder, source)
         | {
-            "before": tracked(hidden, sheet, options.plant, robot),
-            "after": tracked(hidden, new, options.plant, robot),
+            "before": tracked(hidden, sheet, options, robot),
+            "after": tracked(hidden, new, options, robot),
             "recorded": seconds,
             "took": time.monotonic() - began,
         }
@@ -263,6 +281,12 @@ def lines(found: list[Any]) -> list[str]:
     for key, title in (("K", "largest error of a stiffness"), ("M_m", "largest error of a rotor")):
         values = [100.0 * each[key] for each in found]
         table.append(f"| {title} | {np.median(values):.2g} % | {max(values):.2g} % |")
+    if found[0]["W"]:
+        width = 100.0 * np.abs([each["W"] for each in found])
+        table.append(
+            f"| error of the width of a hysteresis, median of the joints | "
+            f"{np.nanmedian(width):.2g} % | {np.nanmedian(width, axis=1).max():.2g} % |"
+        )
     ratios = [max(np.array(each["residual"]) / each["ideal"]) for each in found]
     table.append(
         f"| largest torque residual over that of the true model | {np.median(ratios):.3g} "
@@ -281,6 +305,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--arm", choices=ARMS, default="panda")
     parser.add_argument("--plant", choices=("internal", "mujoco"), default="internal")
+    parser.add_argument(
+        "--effects",
+        choices=EFFECTS,
+        default="exact",
+        help="of real drives that the hidden robot has, a condition of the study",
+    )
     parser.add_argument("--robots", type=int, default=8, help="number of hidden robots")
     parser.add_argument("--first", type=int, default=0, help="number of the first hidden robot")
     parser.add_argument("--seconds", type=float, default=40.0, help="for planning each motion")

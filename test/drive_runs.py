@@ -76,3 +76,62 @@ def elastic_run(duration=16.0, seed=0, noise=0.05, **real):
 def without(run, *signals):
     """The same run without some signals."""
     return replace(run, **dict.fromkeys(signals))
+
+
+FINER = 4  # of the steps by which drives with effects are differentiated
+LIMITS = np.array([1.0, 2.0, 3.0, 4.0]) / 4.0
+
+
+def slipped(torque, stiffness, width, reach):
+    """The deflection (k,) of a spring beside four Maxwell elements that carry `width` if all slide,
+    the last one at the deflection `reach`, by Newton's method on its piecewise linear law."""
+    k, limits = width / (reach * LIMITS.sum()), reach * LIMITS
+    e, before, found = np.zeros(4), 0.0, np.zeros(len(torque))
+    for i, wanted in enumerate(torque.tolist()):
+        phi = before
+        for _ in range(8):
+            free = e + (phi - before)
+            own = np.clip(free, -limits, limits)
+            left = wanted - stiffness * phi - k * own.sum()
+            if abs(left) < 1e-12:
+                break
+            phi += left / (stiffness + k * np.count_nonzero(own == free))
+        e, before = np.clip(e + (phi - before), -limits, limits), phi
+        found[i] = phi
+    return found
+
+
+def real_run(duration=24.0, seed=0, noise=0.03, width=0.0, reach=6e-3, gap=0.0, error=0.0,
+             bristle=0.0, coulomb=0.0):  # fmt: skip
+    """A run of the real planar arm without sensors. Its springs have hysteresis of this width and a
+    gap, its gears an error at twice the turn of the shaft, and its links Coulomb friction whose
+    bristles bend by this distance; all by step-by-step laws of their own."""
+    model, actuators = real_planar()
+    rows = motion(model, duration, seed, RATE * FINER)
+    Q = dyn.inverse_dynamics(model, *rows[:3]).tau
+    theta, torque = np.zeros((2, *Q.shape))
+    for j, each in enumerate(actuators.actuators):
+        q, own = rows[0, :, j], Q[:, j]
+        if coulomb:
+            z = np.zeros(len(q))
+            for i, way in enumerate(np.diff(q)):
+                z[i + 1] = np.sign(way) + (z[i] - np.sign(way)) * np.exp(-abs(way) / bristle)
+            own = own + coulomb * z
+        phi = own / each.spring.K if not width else slipped(own, each.spring.K, width, reach)
+        phi = phi + 0.5 * gap * np.clip(own / (each.spring.K * 5e-4), -1.0, 1.0)
+        n = 2.0 * each.motor.gear_ratio
+        wanted = q + phi
+        turned = wanted.copy()
+        for _ in range(60):
+            turned = wanted - error * np.sin(n * turned + 0.5)
+        theta[:, j] = turned
+        load = own * (1.0 + error * n * np.cos(n * turned + 0.5))
+        rate = np.gradient(turned, 1.0 / (RATE * FINER))
+        torque[:, j] = each.motor.inertia * np.gradient(rate, 1.0 / (RATE * FINER)) + load
+        law = each.motor
+        torque[:, j] += law.viscous * rate + law.coulomb * np.tanh(rate / law.coulomb_velocity)
+    rng = np.random.default_rng(seed + 100)
+    q, theta, torque = (np.ascontiguousarray(x[::FINER]) for x in (rows[0], theta, torque))
+    torque += noise * rng.normal(size=torque.shape)
+    q, theta = (ENCODER * np.round(x / ENCODER) for x in (q, theta))
+    return idn.MeasuredRun(f"run{seed}", RATE, q=q, theta=theta, motor_torque=torque)

@@ -77,6 +77,7 @@ springs_recursion       joint torques and motor loads of one state, for compiled
 advance_filters         deflections of damped springs, some time later, for compiled code
 compiled_advance_filters  the same, compiled
 advance_bristles        bristles of links, some time later, for compiled code
+moved_bristles          one of them after a way, for compiled code
 add_slip                torques of slip elements, for compiled code
 by_kind                 one compiled function from those of all kinds
 
@@ -86,10 +87,11 @@ JointSprings            springs of a joint as columns and parameters
 SpringColumns           columns of positions, and the coefficients that multiply them
 Positions               link and motors of one joint
 Identified              identified parts of one joint
+described_parts         values of items of a list, such as slip elements, by list and item
 """
 
 from . import actuator_tables, flat_map, spring_tables
-from .actuator import Actuator, Identified
+from .actuator import Actuator, Identified, described_parts
 from .actuator_cycle import (
     VARIANTS,
     MotorCommand,
@@ -111,6 +113,7 @@ from .friction_law import (
     directed_friction,
     friction_row,
     friction_torque,
+    moved_bristles,
     smooth_friction,
 )
 from .hysteresis import SlipElement, add_slip
@@ -148,11 +151,12 @@ __all__ = [
     "resting_second_outputs",
     # building blocks for other compiled cycles
     "actuator_rows", "actuator_tables", "flat_map", "spring_tables", "friction",
-    "link_friction", "friction_torque", "directed_friction", "friction_row", "FRICTION_ROW",
+    "link_friction", "friction_torque", "directed_friction", "moved_bristles", "friction_row",
+    "FRICTION_ROW",
     "springs_recursion", "advance_filters", "compiled_advance_filters", "advance_bristles",
     "add_slip", "by_kind",
     # identification
-    "JointSprings", "SpringColumns", "Positions", "Identified",
+    "JointSprings", "SpringColumns", "Positions", "Identified", "described_parts",
 ]  # fmt: skip
 
 

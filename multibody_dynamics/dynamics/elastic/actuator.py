@@ -113,6 +113,16 @@ class Identified(NamedTuple):
     values: Mapping[str, float]
 
 
+def described_parts(values: Mapping[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Values with names "LIST.ITEM.KEY", such as "hysteresis.1.torque", by list and item."""
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for name, value in values.items():
+        parts = name.split(".")
+        if len(parts) == 3:
+            found.setdefault(parts[0], {}).setdefault(parts[1], {})[parts[2]] = value
+    return found
+
+
 @dataclass(frozen=True)
 class Actuator(ABC):
     """The actuator of one joint: its motors and the springs that it pulls.

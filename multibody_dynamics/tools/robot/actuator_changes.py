@@ -20,7 +20,7 @@ from ...dynamics.core.quantities import (
     motor_values,
     quantity,
 )
-from ...dynamics.elastic import Actuator, described_kind, load_actuators
+from ...dynamics.elastic import Actuator, described_kind, described_parts, load_actuators
 from ...dynamics.model import MultibodyModel
 from .actuator_text import DEFAULT, ActuatorText
 from .changes_table import Change, WrittenBack
@@ -37,6 +37,7 @@ MOTOR = {  # key of the results: key in the file, dimension, and name in the pac
 }
 LINK = {key: (own, dimension) for key, (_, dimension, own) in MOTOR.items() if key != "inertia"}
 """Friction of a link: key of the results: key in `friction` of the file, and dimension."""
+LINK["presliding"] = "presliding", "angle"
 LINK_KEYS = tuple(name for name, _ in LINK.values())
 SPRING = {"stiffness": "stiffness", "cubic_stiffness": "cubic stiffness", "damping": "damping"}
 COULOMB_VELOCITY = 0.05  # rad/s, of an identified Coulomb friction without one
@@ -271,6 +272,7 @@ class _Writer:
     def write_spring(self) -> None:
         """Write the identified numbers of the spring that the file has."""
         place, spring = self.place, self.place.entry["spring"]
+        self._write_effects(spring)
         if self.figures and not isinstance(spring, Mapping):
             raise InputError(
                 f"joint '{place.owner}': a spring was identified, but the joint is rigid"
@@ -291,6 +293,39 @@ class _Writer:
                     self.text.scale(place.joint, path, figure.value)
             else:
                 self._write_quantity(spring, key, figure)
+
+    def _write_effects(self, spring: Any) -> None:
+        """Hysteresis, backlash and kinematic error; removed from `figures`."""
+        place, text = self.place, self.text
+        parts = described_parts(self.figures)
+        width = self.figures.pop("hysteresis_torque", None)
+        if width is not None:
+            self._note("hysteresis, torque", None, width)
+            rows = [
+                {"stiffness": _entry(each["stiffness"].value, "stiffness", self.gear),
+                 "torque": _entry(each["torque"].value, "force", self.gear)}
+                for each in parts["hysteresis"].values()
+            ]  # fmt: skip
+            text.replace(place.joint, (*place.path, "spring", "hysteresis"), rows)
+        gap = self.figures.pop("backlash", None)
+        if gap is not None:
+            before = None
+            if "backlash" in spring:
+                before = quantity(spring["backlash"], place.owner, "angle", self.gear)
+            self._note("backlash", before, gap)
+            self._set("spring", "backlash", gap, "angle")
+        harmonics = parts.get("kinematic_error", {})
+        rows = []
+        for order, each in harmonics.items():
+            self._note(f"kinematic error, order {order}", None, each["amplitude"])
+            amplitude = _entry(each["amplitude"].value, "angle", self.gear)
+            phase = {"value": rounded(each["phase"].value), "unit": "rad"}
+            rows.append({"order": float(order), "of": "motor", "amplitude": amplitude,
+                         "phase": phase})  # fmt: skip
+        if rows:
+            text.replace(place.joint, (*place.path, "kinematic_error"), rows)
+        for name in [name for name in self.figures if name.count(".") == 2]:
+            del self.figures[name]
 
     def _write_coefficients(self, spring: Any) -> None:
         """A polynomial, c1, c2, ...; its travel remains."""

@@ -8,7 +8,6 @@ the file states. If anything changes, aliases (`motor: *large`) are replaced by 
 entries, since every joint has been identified on its own.
 """
 
-from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -19,8 +18,10 @@ from ...dynamics.core.quantities import RATIO, Dimension, Gear, number, to_link_
 from .identified_results import rounded
 
 DEFAULT = {  # unit of an entry that is added
+    "angle": {"revolute": "rad", "prismatic": "m"},
     "damping": {"revolute": "N m s/rad", "prismatic": "N s/m"},
     "force": {"revolute": "N m", "prismatic": "N"},
+    "stiffness": {"revolute": "N m/rad", "prismatic": "N/m"},
     "velocity": {"revolute": "rad/s", "prismatic": "m/s"},
 }
 ROUNDING = 1e-10  # relative, of numbers in files
@@ -90,7 +91,7 @@ class ActuatorText:
         for each in _child(node, "values").value:
             self._replace(each, repr(rounded(number(each.value, self._where) * factor)))
 
-    def replace(self, joint: str, path: tuple[str, ...], content: Mapping[str, Any]) -> None:
+    def replace(self, joint: str, path: tuple[str, ...], content: Any) -> None:
         """Replace an entry as a whole, or add it."""
         node = self._find(joint, path)
         if node is None:
@@ -190,9 +191,7 @@ def _end(node: yaml.Node) -> int:
     return max(_end(value) for _, value in node.value)
 
 
-def _flow(content: Mapping[str, Any]) -> str:
-    """A mapping in one line."""
-    text = yaml.dump(
-        dict(content), Dumper=_Plain, default_flow_style=True, sort_keys=False, width=10**6
-    )
+def _flow(content: Any) -> str:
+    """A mapping or a list in one line."""
+    text = yaml.dump(content, Dumper=_Plain, default_flow_style=True, sort_keys=False, width=10**6)
     return str(text).strip()

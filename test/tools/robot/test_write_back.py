@@ -273,3 +273,37 @@ def test_results_of_another_robot(results, tmp_path):
         write_back(read_results(folder), PANDA)
     with pytest.raises(dyn.InputError, match=r"has none of the files identified\.json"):
         read_results(tmp_path)
+
+
+def test_effects_of_real_drives_become_terms(tmp_path):
+    """Hysteresis, backlash, kinematic error and presliding, in a file that has none of them and in
+    one that has them already."""
+    spring = {
+        "stiffness": leaf(2900.0), "hysteresis_torque": leaf(0.9), "backlash": leaf(4e-4),
+        "hysteresis": {"1": {"stiffness": leaf(300.0), "torque": leaf(0.6)},
+                       "4": {"stiffness": leaf(100.0), "torque": leaf(0.3)}},
+        "kinematic_error": {"2": {"amplitude": leaf(1e-4), "phase": leaf(-0.4)}},
+    }  # fmt: skip
+    friction = {"viscous": leaf(0.1), "coulomb": leaf(2.0), "presliding": leaf(3e-4)}
+    content = {"links": {}, "joints": {"panda_joint2": friction},
+               "springs": {"panda_joint2": spring}}  # fmt: skip
+    file, springs = tmp_path / "identified.json", SPRINGS
+    for factor in (1.0, 1.5):
+        spring["backlash"] = leaf(factor * 4e-4)
+        file.write_text(json.dumps(content))
+        found = write_back(read_results(file), PANDA, springs)
+        springs = tmp_path / "panda.yaml"
+        springs.write_bytes(found.files["panda.yaml"])
+        names = dyn.load_urdf(PANDA).joint_names
+        first, second, *others = dyn.load_actuators(springs, names).actuators
+        assert [each.torque for each in second.hysteresis] == [0.6, 0.3]
+        assert [each.stiffness for each in second.hysteresis] == [300.0, 100.0]
+        assert second.spring.gap == pytest.approx(factor * 4e-4)
+        assert second.spring.base.stiffness(0.0) == pytest.approx(2900.0)
+        (harmonic,) = second.kinematic_error
+        assert (harmonic.order, harmonic.of) == (2.0, "motor")
+        assert (harmonic.amplitude, harmonic.phase) == pytest.approx((1e-4, -0.4))
+        assert second.link_friction.presliding == pytest.approx(3e-4)
+        assert second.link_friction.coulomb == 2.0
+        assert not any(each.hysteresis or each.kinematic_error for each in (first, *others))
+        assert "hysteresis, torque" in found.table()

@@ -28,7 +28,7 @@ import numpy as np
 
 from ...core import Array, InputError, check_sequence, inlined
 from ...core.quantities import quantity
-from ..actuator import Actuator, Identified, Rows, check_parts
+from ..actuator import Actuator, Identified, Rows, check_parts, described_parts
 from ..actuator_tables import (
     DAMPING,
     MOTOR,
@@ -265,6 +265,21 @@ class SeriesElastic(Actuator):
         )  # fmt: skip
 
     def identified(self, found: Identified) -> Actuator:
-        damping = found.values.get("damping", self.damping)
+        values = found.values
+        damping = values.get("damping", self.damping)
         spring = found.spring("", self.spring)
-        return replace(self, motor=found.motors[0], spring=spring, damping=damping)
+        if "backlash" in values:
+            spring = BacklashSpring(spring, values["backlash"])
+        parts = described_parts(values)
+        slip, error = self.hysteresis, self.kinematic_error
+        if "hysteresis" in parts:
+            slip = tuple(SlipElement(**each) for each in parts["hysteresis"].values())
+        if "kinematic_error" in parts:
+            error = tuple(
+                GearHarmonic(float(order), "motor", **each)
+                for order, each in parts["kinematic_error"].items()
+            )
+        return replace(
+            self, motor=found.motors[0], spring=spring, damping=damping, hysteresis=slip,
+            kinematic_error=error,
+        )  # fmt: skip

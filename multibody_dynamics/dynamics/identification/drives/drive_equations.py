@@ -34,7 +34,7 @@ i(t - d) = i - d i' + d^2 i'' / 2 - ..., friction by its tabulated terms (`frict
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -42,7 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core import Array, InputError
-from ...elastic import Actuators, JointSprings, Positions, SpringColumns
+from ...elastic import Actuators, BacklashSpring, JointSprings, Positions, SpringColumns
 from ...model import MultibodyModel
 from ...rigid import inverse_dynamics
 from ..bodies.joint_friction import JointFriction
@@ -51,6 +51,7 @@ from ..signals.differentiation import HIGHEST, ZeroPhaseFilter
 from ..signals.parallel_filter import ParallelFilter
 from .friction_terms import NODES, VelocityNodes
 from .measured_run import OF_MOTORS, MeasuredRun
+from .spring_effects import EVERY, GAP, SpringEffects
 
 Kind = Literal["rigid", "motor", "link", "spring"]
 WIDER = 2.0  # cut-off of the states, relative to that of the equations
@@ -82,20 +83,22 @@ class Channel:
         and a delay; drift is fitted later and does not count."""
         few = {"coulomb": 2, "stribeck": 2, "load": 1, "signal": 2, "sensor": 1}
         few |= {"viscous drift": 0, "coulomb drift": 0, "known friction": 0}
-        few["positional"] = 0
+        few |= {"positional": 0, "effects": 0}
         few |= {f"link {name}": few[name] for name in OF_LINK if name in few}
         return sum(few.get(name, each.stop - each.start) for name, each in self.blocks.items())
 
 
 class Options(NamedTuple):
     """The optional terms of the equations. joined : joints whose motor is used together with its
-    link. positional : joints at whose link a torque a sin q + b cos q acts that the torque of the
+    link. presliding : sites of friction with bristles, see `friction_terms`.
+    positional : joints at whose link a torque a sin q + b cos q acts that the torque of the
     motor does not show: of a balancer that the drive compensates, or an eccentric encoder."""
 
     stribeck: bool = False
     load_friction: bool = False
     joined: frozenset[int] = frozenset()
     positional: frozenset[int] = frozenset()
+    presliding: frozenset[str] = frozenset()
 
 
 OF_LINK = ("viscous", "offset", "coulomb", "stribeck", "load")
@@ -172,13 +175,17 @@ class State(NamedTuple):
     sensor: Array  # (3, k, n)
     signal: Array  # (4, k, m)
     stiffness: Array  # (k, n)
+    slip: dict[int, Array]  # deflections (k, elements) of the slip elements of joints
+    settled: dict[int, float]  # s, time from which these do not depend on the state before
+    bristles: dict[tuple[str, int], Array]  # (k, NODES) of links and motors
 
 
 class DriveEquations:
     """The equations of a robot, and their columns for stretches of a run.
 
     speeds : rms velocities (n,) of links and (m,) of motors. payloads : names, and indices of the
-    bodies. known_friction : of the links, in addition to the friction that is identified.
+    bodies. known_friction : of the links, in addition to the friction that is identified. effects :
+    of the springs and gears, by joint.
     """
 
     def __init__(
@@ -190,6 +197,7 @@ class DriveEquations:
         payloads: dict[str, int],
         options: Options,
         known_friction: JointFriction | None = None,
+        effects: Mapping[int, SpringEffects] | None = None,
     ) -> None:
         self.model, self.actuators, self.sources = model, actuators, sources
         self.known_friction = known_friction
@@ -205,9 +213,15 @@ class DriveEquations:
         own = np.array([sources.theta[self.motors_of(j)].all() for j in range(model.n)], dtype=bool)
         self.has_deflection = self.is_elastic & sources.q & own
         self._require_deflections()
+        self.effects = dict(effects or {})
         self.nodes = {
-            side: [VelocityNodes(float(v)) for v in row]
-            for side, row in zip(("link", "motor"), speeds, strict=True)
+            side: [
+                VelocityNodes(float(v), has_bristles=f"{side} {name}" in options.presliding)
+                for v, name in zip(row, names, strict=True)
+            ]
+            for side, row, names in zip(
+                ("link", "motor"), speeds, (model.joint_names, self.motor_names), strict=True
+            )
         }
         self.channels = self._channels()
         widths = [channel.columns for channel in self.channels]
@@ -232,6 +246,22 @@ class DriveEquations:
                     f"joint '{name}': its stiffness is an input that no motor sets: record it, as "
                     "`stiffness` in N m/rad"
                 )
+
+    def possible_effects(self, travel: Array) -> dict[int, SpringEffects]:
+        """Those of the series elastic joints, unless they are known to have a damper. travel : (n,)
+        half the range of the deflections, rad."""
+        found = {}
+        for j, springs in enumerate(self.springs):
+            if springs is None or not springs.damped or not self.has_deflection[j]:
+                continue
+            assert self.actuators is not None
+            actuator, name = self.actuators.actuators[j], self.model.joint_names[j]
+            if actuator.damping == 0.0 and travel[j] > 0.0:
+                (spring,) = actuator.springs
+                kinds = EVERY - {(GAP, 0)} if isinstance(spring, BacklashSpring) else EVERY
+                ratio = actuator.motors[0].gear_ratio
+                found[j] = SpringEffects(name, float(travel[j]), ratio, kinds)
+        return found
 
     def motors_of(self, joint: int) -> NDArray[np.intp]:
         """The motors of a joint."""
@@ -281,6 +311,8 @@ class DriveEquations:
             widths["spring"] = self.spring_columns(Channel(kind, j, motor, {}, 0)).width
             if springs.damped:
                 widths["damping"] = 1
+            if j in self.effects:
+                widths["effects"] = len(self.effects[j].names)
         if kind == "spring" or (kind in ("motor", "link") and not by_spring and not joined):
             widths["sensor"] = 3
         if kind == "spring":
@@ -349,7 +381,18 @@ class DriveEquations:
         first = run.start + (stretch.start + filters.states.reach) / run.rate
         times = first + np.arange(count) * step / run.rate
         stiffness = filters.states(rows(run.stiffness, has.stiffness), step=step)[0]
-        return State(times, links, motors, sensor, signal, stiffness)
+        slip, settled = {}, {}
+        for j, each in self.effects.items():
+            deflection = motors[0, :, self.motors_of(j)[0]] - links[0, :, j]
+            slip[j] = each.slip(deflection)
+            settled[j] = float(times[each.settled(deflection)])
+        bristles = {
+            (side, k): nodes.bristles(np.asarray(rows[0, :, k]))
+            for side, rows in (("link", links), ("motor", motors))
+            for k, nodes in enumerate(self.nodes[side])
+            if nodes.has_bristles
+        }
+        return State(times, links, motors, sensor, signal, stiffness, slip, settled, bristles)
 
     def _complete(self, links: Array, motors: Array, sensor: Array, step: float) -> None:
         """Compute the side that was not measured from the known springs, in place; step in s."""
@@ -402,6 +445,11 @@ class DriveEquations:
 
         return rows
 
+    def _directions(self, state: State, part: slice, side: str, k: int, v: Array) -> Array:
+        """(k, NODES) directions in which friction of link or motor k acts at its velocity v."""
+        own = state.bristles.get((side, k))
+        return self.nodes[side][k].coulomb(v) if own is None else own[part]
+
     def _known(self, qd: Array) -> Array:
         """The known friction (k, n) of the links."""
         return np.zeros_like(qd) if self.known_friction is None else self.known_friction.torque(qd)
@@ -420,9 +468,8 @@ class DriveEquations:
         j, i = channel.joint, channel.motor
         by_motor = channel.kind in ("motor", "rigid")
         moving = state.motors[:, part, i] if by_motor else state.links[:, part, j]
-        v, nodes = moving[1], self.nodes_of(channel)
-        coulomb = nodes.coulomb(v)
-        speed = np.tanh(v / nodes.values[NODES // 2])
+        v, nodes, side = moving[1], self.nodes_of(channel), self.side_of(channel)
+        coulomb = self._directions(state, part, side, j if side == "link" else i, v)
         columns = {
             "signal": state.signal[:, part, i].T,
             "sensor": state.sensor[:, part, j].T,
@@ -432,7 +479,7 @@ class DriveEquations:
             "offset": np.ones((len(v), 1)),
             "coulomb": coulomb,
             "viscous drift": (drift * v)[:, None],
-            "coulomb drift": (drift * speed)[:, None],
+            "coulomb drift": (drift * coulomb[:, NODES // 2])[:, None],
         }
         if "stribeck" in channel.blocks:
             columns["stribeck"] = nodes.stribeck(v)
@@ -443,7 +490,7 @@ class DriveEquations:
             of_link = {
                 "viscous": w[:, None],
                 "offset": columns["offset"],
-                "coulomb": of_nodes.coulomb(w),
+                "coulomb": self._directions(state, part, "link", j, w),
             }
             if "stribeck" in channel.blocks:
                 of_link["stribeck"] = of_nodes.stribeck(w)
@@ -458,6 +505,14 @@ class DriveEquations:
             at = Positions(state.links[0, part, j], own, state.stiffness[part, j])
             columns["spring"] = self.spring_columns(channel).columns(at)
             columns["damping"] = (state.motors[1, part, i] - state.links[1, part, j])[:, None]
+        if "effects" in channel.blocks:
+            theta = state.motors[0, part, i]
+            columns["effects"] = self.effects[j].columns(
+                theta,
+                theta - state.links[0, part, j],
+                state.slip[j][part],
+                of_load=channel.kind == "motor",
+            )
         if "known friction" in channel.blocks:
             columns["known friction"] = self._known(state.links[1, part])[:, j, None]
         if "links" in channel.blocks:

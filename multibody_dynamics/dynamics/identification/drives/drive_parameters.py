@@ -138,7 +138,7 @@ class Coefficients:
     def _signs(self, channel: Channel) -> dict[str, float]:
         """Blocks on the left side of an equation; all others are subtracted."""
         left = {"rigid": ("signal",), "motor": ("signal",), "spring": ("sensor",)}
-        names = left.get(channel.kind, ("spring", "damping", "sensor"))
+        names = left.get(channel.kind, ("spring", "damping", "effects", "sensor"))
         return dict.fromkeys(names, 1.0)
 
     def _block(
@@ -175,6 +175,9 @@ class Coefficients:
         if name == "positional":
             where = [at[f"{joint}.{each} of position"] for each in ("sine", "cosine")]
             return theta[where], where, np.eye(2)
+        if name == "effects":
+            where = [at[each] for each in self.equations.effects[channel.joint].names]
+            return theta[where], where, np.eye(len(where))
         if name == "spring":
             where = self._of_springs(channel.joint)
             value, slope = self.equations.spring_columns(channel).coefficients(theta[where])

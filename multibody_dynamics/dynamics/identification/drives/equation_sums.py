@@ -136,7 +136,7 @@ def left_side(channel: Channel, z: Array) -> Array:
     """The coefficients of the measured side of an equation."""
     names: tuple[str, ...] = ("signal",) if "signal" in channel.blocks else ("sensor",)
     if channel.kind == "link" and "sensor" not in channel.blocks:
-        names = tuple(name for name in ("spring", "damping") if name in channel.blocks)
+        names = tuple(name for name in ("spring", "damping", "effects") if name in channel.blocks)
     left = np.zeros_like(z)
     for name in names:
         left[channel.blocks[name]] = z[channel.blocks[name]]
@@ -430,7 +430,7 @@ class LeastSquares:
         touched = np.abs(combinations[:, about.edge]).sum(axis=1) > 0.0
         known = (owed <= PRIOR_SHARE * total) & (total > 0.0) & ~touched
         return [
-            Uncertainty(float(np.sqrt(value)), bool(use))
+            Uncertainty(float(np.sqrt(max(value, 0.0))), bool(use))
             for value, use in zip(total, known, strict=True)
         ]
 

@@ -124,9 +124,14 @@ def filtered_blocks(
             continue
         state = equations.states(run, stretch, filters)
         table = equations.table(run, state, middle)
+        settled = [state.settled.get(each.joint, -np.inf) for each in equations.channels]
         reach, still = reach_of(filters), _still(plan.runs[piece.run], filters)
         blocks += [
-            Block(piece.run, rows, _moving(equations, rows, reach, still))
+            Block(
+                piece.run,
+                rows,
+                _moving(equations, rows, reach, still) & (rows[:, :1] >= np.array(settled)),
+            )
             for rows in filters.equations.blocks(table, len(state.times))
             if len(rows) >= SHORTEST
         ]

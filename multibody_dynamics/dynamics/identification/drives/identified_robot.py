@@ -12,6 +12,8 @@ false, where the recordings do not determine the value, which is then the one kn
     joints:   {JOINT: {viscous, coulomb, coulomb_velocity, offset, ...}}     friction of the links
     motors:   {MOTOR: {inertia, viscous, coulomb, coulomb_velocity, offset, ...}}
     springs:  {JOINT: {stiffness, cubic_stiffness or c1, c2, ... or scale; damping; bias}}
+              and of these, with K = 1, 2, ...: {hysteresis_torque, hysteresis.K.stiffness,
+              hysteresis.K.torque, backlash, kinematic_error.ORDER.amplitude and .phase in rad}
               {MOTOR: ...} of an antagonistic joint
               {JOINT: {stiffness_offset, stiffness_gain or stiffness_scale; hardening}}, variable
     gains:    {MOTOR: {gain}}                                                N m/A
@@ -20,7 +22,8 @@ false, where the recordings do not determine the value, which is then the one kn
 
 SI units, on the link side of the gear. A link is the whole moving body with everything fixed to it;
 its centre of mass and its inertia about it are in the axes of the link's frame. Friction may have
-further keys: `stribeck` and `stribeck_velocity`, `load` (see `friction_terms`).
+further keys: `stribeck` and `stribeck_velocity`, `load` (see `friction_terms`); `presliding` takes
+the place of `coulomb_velocity` where friction changes its sign with the way.
 
 Standard errors alone overstate what is unknown: base parameters are correlated, and torques are
 known much better than the single parameters. `covariance.npz` holds

@@ -19,9 +19,10 @@ import numpy as np
 
 from ...core import Array
 from ...elastic import Actuator, Actuators, Identified, Motor, Spring
-from ..bodies.joint_friction import JointFriction
+from ..bodies.joint_friction import COULOMB_VELOCITY, JointFriction
 from ..bodies.regressor import base_parameters, with_inertial_parameters
 from .drive_parameters import Coefficients, body_names
+from .effect_sizes import EffectSizes
 from .equation_sums import Fit, LeastSquares, Uncertainty
 from .friction_profiles import Widening
 from .identified_robot import IdentifiedCovariance, IdentifiedRobot, IdentifiedValue
@@ -46,6 +47,7 @@ class FittedValues:
         self._equations, self._parameters = coefficients.equations, coefficients.parameters
         self._widenings, self._friction_before = widenings, friction
         self._theta, self._index = fit.theta, self._parameters.index
+        self._coefficients = coefficients
         self._gains, self._solver, self._fit = coefficients.gains, solver, fit
         self._model = self._equations.model
 
@@ -155,7 +157,13 @@ class FittedValues:
         names = ["viscous", "coulomb", "coulomb_velocity", "offset"]
         names += [name for name in ("stribeck", "stribeck_velocity", "load")
                   if self._is_free(f"{site}.{name}")]  # fmt: skip
-        return dict(zip(names, self._numbers([f"{site}.{name}" for name in names]), strict=True))
+        numbers = self._numbers([f"{site}.{name}" for name in names])
+        return dict(zip(self._renamed(site, names), numbers, strict=True))
+
+    def _renamed(self, site: str, names: Sequence[str]) -> list[str]:
+        """Friction with bristles has a presliding distance in place of the Coulomb velocity."""
+        has_bristles = site in self._equations.options.presliding
+        return ["presliding" if has_bristles and x == "coulomb_velocity" else x for x in names]
 
     def _springs(self, joint: str, j: int) -> dict[str, dict[str, IdentifiedValue]]:
         """The springs of a joint, by joint or by the motors of an antagonistic one."""
@@ -168,6 +176,10 @@ class FittedValues:
         for name, value in zip(names, self._numbers(names), strict=True):
             owner, _, own = name.rpartition(".")
             found.setdefault(owner, {})[own] = value
+        if j in self._equations.effects:
+            effects = self._equations.effects[j]
+            sizes = EffectSizes(effects, j, self._coefficients, self._solver, self._fit)
+            found[joint] |= sizes.found()
         return found
 
     def _with_links(self, links: bool, motors: dict[str, dict[str, IdentifiedValue]]) -> Any:
@@ -233,7 +245,8 @@ class FittedValues:
             and name.rpartition(".")[2] not in ("log gain", "command delay", "sensor delay")
         ]  # fmt: skip
         more, slopes = self._rows(drives)
-        public = [_public(name) for name in drives]
+        parts = [name.rpartition(".") for name in drives]
+        public = [_public(f"{site}.{self._renamed(site, [own])[0]}") for site, _, own in parts]
         covariance = self._solver.covariance(self._fit, np.concatenate([rows, slopes]))
         factors = np.array([1.0] * len(names) + [each.factor for each in self._wide(drives)])
         covariance *= np.outer(factors, factors)
@@ -358,7 +371,10 @@ def _link_friction(
             rows[4, j] = 0.0
             rows[0, j], rows[1, j] = values["viscous"].value, values["offset"].value
             rows[2, j] = 2.0 * values["coulomb"].value
-            rows[3, j] = 2.0 / values["coulomb_velocity"].value
+            if "coulomb_velocity" in values:
+                rows[3, j] = 2.0 / values["coulomb_velocity"].value
+            elif not rows[3, j]:
+                rows[3, j] = 2.0 / COULOMB_VELOCITY
     return JointFriction(*rows)
 
 

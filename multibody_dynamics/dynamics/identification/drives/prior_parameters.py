@@ -31,6 +31,7 @@ from .drive_parameters import (
 from .equation_sums import EquationSums
 from .friction_terms import NODES
 from .measured_run import CarriedPayload
+from .spring_effects import GEAR, SLIP
 
 EXPLAINED = 0.3  # share of a current that the links must explain to give an initial gain
 PAYLOAD_SIZE = 0.1  # m, rms distance of its mass from its middle along each axis
@@ -50,7 +51,8 @@ class IdentificationSettings(NamedTuple):
     mass_range : the mass of each link remains between its initial value divided by 1 + mass_range
         and that value times 1 + mass_range.
     rotor_spread : relative standard deviation of the inertias of rotors known so far.
-    stribeck, load_friction : whether friction has these terms.
+    stribeck, load_friction : whether friction has these terms. Presliding is only sought without
+        the first one.
     gains : N m/A by joint, known or assumed; by default those with which the initial inertias
         explain the currents. They are identified where a payload of known mass was carried.
     robust : leave out samples that do not follow the equations.
@@ -186,7 +188,8 @@ class PriorParameters:
         known = self._known_friction(side, k)
         rms = float(np.sqrt(nodes.values[0] * nodes.values[-1]))
         start = known["coulomb_velocity"]
-        start = start if nodes.values[0] < start < nodes.values[-1] else rms
+        is_velocity = not nodes.has_bristles and nodes.values[0] < start < nodes.values[-1]
+        start = start if is_velocity else rms
         used = used and options.friction
         stribeck = used and options.stribeck
         vs = np.log(STRIBECK_VELOCITY * 7.0 * rms)
@@ -241,8 +244,16 @@ class PriorParameters:
             parameters.add(name, value, spread, low, np.inf, free=here)
         damping = float(self.equations.actuators.damping[j])
         wide = WIDE * torque / max(scales.deflection_rate[j], 1e-12)
+        effects = self.equations.effects.get(j)
         damped = here and springs.damped and self.settings.damping
+        damped = damped and (effects is None or effects.allows_damper)
         parameters.add(f"{joint}.damping", damping, wide, free=damped)
+        if effects is not None:
+            for (kind, _), names in effects.groups.items():
+                least = -np.inf if kind == GEAR else 0.0
+                spread = WIDE * torque / (effects.travel if kind == SLIP else 1.0)
+                for name in names:
+                    parameters.add(name, 0.0, spread, least)
         both = here and bool(self.equations.sources.sensor[j])
         parameters.add(f"{joint}.bias", 0.0, WIDE * torque, free=both)
         found = j in self.equations.options.positional

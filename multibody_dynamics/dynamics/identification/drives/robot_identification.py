@@ -3,9 +3,12 @@
 
 """The joint identification of links, friction, motors, drive gains, springs and delays."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +22,8 @@ from ..bodies.regressor import with_inertial_parameters
 from ..signals.differentiation import HIGHEST, noise_cutoff
 from .drive_equations import Channel, DriveEquations, Options, measured_signals, motor_names
 from .drive_parameters import FRICTION, Coefficients
+from .effect_selection import BETTER, NO_EFFECTS, FittedModel, IncludedEffects, prediction
+from .effect_sizes import EffectSizes
 from .equation_sums import ROUNDS, EquationSums, LeastSquares, left_side
 from .filtered_rows import (
     NOISE_SAMPLES,
@@ -37,6 +42,7 @@ from .identified_values import FittedValues
 from .measured_run import CarriedPayload, MeasuredRun
 from .prior_parameters import IdentificationSettings, PriorParameters
 from .sensor_errors import SensorErrors, recognised, shifted
+from .spring_effects import SpringEffects
 
 LOWEST_CUTOFF, HIGHEST_CUTOFF = 2.0, 25.0  # Hz, range of cut-offs chosen from the data
 LOADS = 2  # rounds in which friction that depends on the load takes the load from the last fit
@@ -50,6 +56,9 @@ HARDLY = 0.005  # of the rms velocity of the fastest joint: slower ones count as
 STEPS = 9  # that `progress` counts: the first fits, six more steps, and the values
 LOWERINGS = 2  # of a cut-off chosen from the data, by half, for delays that are too long for it
 RECOGNITIONS = 8  # fits after each of which errors of the encoders are corrected
+SLOW = 0.2  # of the rms velocity, below which a joint counts as reversing
+WORSE = 1.5  # mean square of residuals there, relative to the others
+RANGE = (0.1, 99.9)  # percentiles of the deflections between which effects are sought
 DRIFT_SIZE = 0.02  # of the friction parameter that changes
 
 
@@ -133,10 +142,10 @@ def identify_robot(
     for done in range(2):  # nothing, and the first fits have begun
         progress(done, STEPS)
     for _ in range(RECOGNITIONS):
-        identification = _Identification(
-            model, runs, actuators, friction, held_out, chosen, sensors
+        fresh = partial(
+            _Identification, model, runs, actuators, friction, held_out, chosen, sensors
         )
-        identification.begin()
+        identification = _with_effects(partial(_begun, fresh))
         if lowerings and identification.has_delay_at_bound():
             lowerings -= 1
             chosen = chosen._replace(cutoff=max(identification.cutoff / 2.0, LOWEST_CUTOFF))
@@ -145,6 +154,35 @@ def identify_robot(
         if sensors is before:
             break
     return identification.result(progress)
+
+
+def _begun(
+    fresh: Callable[..., _Identification],
+    effects: IncludedEffects = NO_EFFECTS,
+    nearby: _Identification | None = None,
+) -> _Identification:
+    """An identification after its first fit, which begins at that of one nearby."""
+    found = fresh(effects=effects)
+    found.begin(nearby)
+    return found
+
+
+def _with_effects(begun: Callable[..., _Identification]) -> _Identification:
+    """An identification after its first fit, with the effects of drives that it requires: first of
+    the springs, then of friction, whose errors they explain in part."""
+    plain = begun()
+    if springs := plain.possible_springs():
+        tried = begun(effects=IncludedEffects(springs), nearby=plain)
+        if springs := tried.better_springs(plain):
+            plain = begun(effects=IncludedEffects(springs), nearby=tried)
+    if sites := plain.reversing:
+        tried = begun(effects=IncludedEffects(springs, sites), nearby=plain)
+        better = tried.better_presliding(plain)
+        if better == sites:
+            plain = tried
+        elif better:
+            plain = begun(effects=IncludedEffects(springs, better), nearby=plain)
+    return plain
 
 
 class _Identification:
@@ -159,6 +197,7 @@ class _Identification:
         held_out: Sequence[MeasuredRun],
         settings: IdentificationSettings | None,
         sensors: SensorErrors | None = None,
+        effects: IncludedEffects = NO_EFFECTS,
     ) -> None:
         self.model, self.actuators = model, actuators
         self.sensors = sensors or SensorErrors(np.zeros(model.n))
@@ -167,6 +206,7 @@ class _Identification:
         self.held, self.settings = [*held_out], settings or IdentificationSettings()
         self.notes: list[str] = []
         self.rejected = self.bias = 0.0
+        self.contact = ""  # where most samples were left out
         everything = [*self.runs, *self.held]
         self.motor_names = motor_names(model, actuators)
         sources = measured_signals(everything, model.n, len(self.motor_names))
@@ -184,16 +224,18 @@ class _Identification:
                 self.settings.load_friction,
                 self.sensors.joined,
                 self.sensors.positional,
+                effects.presliding,
             ),
             None if self.settings.friction else self.friction,
+            effects.springs,
         )
         self.gains = sources.current & ~sources.motor_torque
         ends = [run.start + len(run.position) / run.rate for run in self.runs]
         begin = min(run.start for run in self.runs)
         self.middle = (0.5 * (begin + max(ends)), max(max(ends) - begin, 1e-3))
 
-    def begin(self) -> None:
-        """The first fit, from the prior."""
+    def begin(self, nearby: _Identification | None = None) -> None:
+        """The first fit, from the prior or from that of another identification."""
         self.blocks, resting = self._filtered()
         self.sums = self._sums(self.blocks)
         self.parameters = PriorParameters(
@@ -202,7 +244,64 @@ class _Identification:
         ).of(self.sums)  # fmt: skip
         self.prior = np.array(self.parameters.mean)
         self.coefficients = Coefficients(self.equations, self.parameters, self.gains)
-        self._fit_first()
+        self._fit_first(None if nearby is None else nearby._values_for(self))
+
+    @property
+    def reversing(self) -> frozenset[str]:
+        """The sites of friction whose equations are less accurate where the velocity changes its
+        sign, as with friction that depends on the way. None with the Stribeck effect."""
+        found: set[str] = set()
+        if self.settings.stribeck:
+            return frozenset()
+        for k, channel in enumerate(self.equations.channels):
+            if channel.kind == "spring" or not self.coefficients.seeks_friction(channel):
+                continue
+            place, nodes = self.equations.places[k], self.equations.nodes_of(channel)
+            rows = [block.rows[block.used[:, k]][:, place] for block in self.blocks]
+            columns = np.concatenate(rows)
+            v = np.abs(columns[:, channel.blocks["viscous"].start])
+            power, slow = (columns @ self.fit.z[k]) ** 2, v < SLOW * nodes.speed
+            if min(slow.sum(), (~slow).sum()) < channel.unknowns:
+                continue
+            if power[slow].mean() > WORSE * power[~slow].mean():
+                found.add(self.equations.site_of(channel))
+        return frozenset(found)
+
+    @property
+    def fitted(self) -> FittedModel:
+        """What the first fit found."""
+        spectral = self.settings.spectral
+        filtered = self.plan.filters[0].equations
+        return FittedModel(self.coefficients, self.blocks, self.fit, filtered, spectral)
+
+    def possible_springs(self) -> dict[int, SpringEffects]:
+        """The effects of springs and gears that these recordings may show."""
+        if not self.settings.springs:
+            return {}
+        travel = _travel(self.runs, self.model.n, self.actuators)
+        return self.equations.possible_effects(travel)
+
+    def better_springs(self, plain: _Identification) -> dict[int, SpringEffects]:
+        """The significant effects of the joints whose equations together predict better than
+        without any."""
+        ratios, found = prediction(self.fitted, plain.fitted), {}
+        for j, each in self.equations.effects.items():
+            own = [k for k, channel in enumerate(self.equations.channels) if channel.joint == j]
+            if ratios[own].prod() < BETTER:
+                sizes = EffectSizes(each, j, self.coefficients, self.solver, self.fit)
+                if kinds := sizes.significant():
+                    found[j] = each.only(kinds)
+        return found
+
+    def better_presliding(self, plain: _Identification) -> frozenset[str]:
+        """The sites with bristles whose equations predict better than without."""
+        ratios, channels = prediction(self.fitted, plain.fitted), self.equations.channels
+        sites = {
+            self.equations.site_of(each)
+            for each, ratio in zip(channels, ratios, strict=True)
+            if each.kind != "spring" and ratio < BETTER
+        }
+        return frozenset(sites & self.equations.options.presliding)
 
     def has_delay_at_bound(self) -> bool:
         """Whether a delay is as large as the equations can represent, and a lower cut-off helps."""
@@ -296,10 +395,21 @@ class _Identification:
             )
         return held
 
-    def _fit_first(self) -> None:
-        """The fit from the prior; with friction that depends on the load, repeated with the torques
-        of the robot and its payloads as identified so far."""
-        self._fit(self.sums)
+    def _values_for(self, other: _Identification) -> Array:
+        """Parameters of another identification from those of this one, where they have them."""
+        theta, index = other.prior.copy(), self.parameters.index
+        renewed = other.equations.options.presliding ^ self.equations.options.presliding
+        kept = {f"{site}.coulomb_velocity" for site in renewed}
+        rows = zip(other.parameters.names, other.parameters.free, strict=True)
+        for k, (name, free) in enumerate(rows):
+            if free and name in index and name not in kept:
+                theta[k] = self.fit.theta[index[name]]
+        return theta
+
+    def _fit_first(self, begin: Array | None = None) -> None:
+        """The fit from the prior, or `begin`; with friction that depends on the load, repeated with
+        the torques of the robot and its payloads as identified so far."""
+        self._fit(self.sums, begin)
         for _ in range(LOADS * self.settings.load_friction):
             N = self.model.body_count
             rows = self.fit.theta[: 10 * (N + len(self.payloads))].reshape(-1, 10)
@@ -338,6 +448,10 @@ class _Identification:
             sums = self._sums(kept)
             solver = LeastSquares(sums, self.coefficients, spectral=self.settings.spectral)
             fit = solver.fit(self.fit.theta)
+            before, after = self._counts(self.blocks), self._counts(kept)
+            lost = 1.0 - after / np.maximum(before, 1)
+            worst = self.equations.channels[int(lost.argmax())]
+            self.contact = f"most of all at {self.equations.site_of(worst)}, {lost.max():.1%}"
             self.sums, self.solver, self.fit, self.rejected = sums, solver, fit, share
 
     def _counts(self, blocks: Sequence[Block]) -> Array:
@@ -443,9 +557,22 @@ class _Identification:
 
     def _let_drift(self) -> None:
         """The fit with friction that changes linearly in time, where such a change is significant,
-        and a note about it; the parameters are then those at the middle of the time."""
+        and a note about it; the parameters are then those at the middle of the time. Not of joints
+        with effects of drives: their laws are approximate, and drift would hide their errors."""
         parameters, index = self.parameters, self.parameters.index
-        names = [name for name in parameters.names if name.endswith(" drift")]
+        equations = self.equations
+        steady = {
+            equations.site_of(each)
+            for each in equations.channels
+            if each.joint in equations.effects
+        } | equations.options.presliding
+        names = [
+            name
+            for name in parameters.names
+            if name.endswith(" drift") and name.rpartition(".")[0] not in steady
+        ]
+        if not names:
+            return
         for name in names:
             site = name.rpartition(".")[0]
             parameters.free[index[name]] = parameters.free[index[f"{site}.viscous"]]
@@ -571,7 +698,7 @@ class _Identification:
         if self.rejected > 0.0:
             self.notes.append(
                 f"{self.rejected:.1%} of the samples do not follow the equations (contacts, "
-                "outliers) and were left out"
+                f"outliers) and were left out, {self.contact}"
             )
         if self.bias > SMALL_BIAS:
             self.notes.append(
@@ -641,6 +768,22 @@ def _payloads(model: MultibodyModel, runs: Sequence[MeasuredRun]) -> list[Carrie
                 "an earlier run"
             )
     return list(found.values())
+
+
+def _travel(runs: Sequence[MeasuredRun], n: int, actuators: Actuators | None) -> Array:
+    """(n,) half the ranges of the deflections, rad; 0 where they were not measured."""
+    found = np.zeros(n)
+    if actuators is None:
+        return found
+    for j, i in enumerate(actuators.first_motor.tolist()):
+        rows = [
+            run.theta[:, i] - run.q[:, j]
+            for run in runs
+            if run.q is not None and run.theta is not None
+        ]
+        if rows and np.isfinite(every := np.concatenate(rows)).any():
+            found[j] = 0.5 * float(np.ptp(np.nanpercentile(every, RANGE)))
+    return found
 
 
 def _cutoff(runs: Sequence[MeasuredRun]) -> float:

@@ -35,11 +35,13 @@ from .equation_sums import Fit, LeastSquares
 from .filtered_rows import Block, residuals_of
 from .identified_robot import IdentifiedValue, Values
 from .measured_run import SIGNALS, MeasuredRun
+from .spring_effects import SLIP
 
 NEGATIVE = 3.0  # standard errors below zero at which viscous friction is impossible
 ASYMMETRY = 1.5  # of the Coulomb friction, above which an offset is none of friction
 OPPOSITE = 0.5  # of the smaller one, by which opposite sizes may differ
 LONGEST = 0.02  # s, delay of an encoder
+SHORTEST = 2e-4  # s, the same beside effects of springs, whose errors resemble shorter ones
 ALIKE = 0.25  # relative spread of the delays of joints that have the same encoders
 COMMON = 0.5  # share of the residual of a motor that is an error of phi
 REFITTED = ("spring", "inertia", "viscous", "offset")  # of a motor
@@ -257,6 +259,12 @@ class _Joint:
             min(v + NEGATIVE * e.error for v, e in zip(self.viscous, each, strict=True)) < 0.0
         )
         self.offset = fit.theta[[index[f"{site}.offset"] for site in sites]]
+        self.held = 0.0  # N m of slip elements, whose states at the beginning are unknown
+        effects = equations.effects.get(self.joint)
+        self.shortest = 0.0 if effects is None else SHORTEST
+        if effects is not None and effects.slips:
+            elements = fit.theta[[index[name] for name in effects.groups[SLIP, 0]]]
+            self.held = float(effects.limits @ elements)
         self.coulomb = np.abs(fit.theta[[index[f"{site}.coulomb"] for site in sites]]).sum()
         positional = link.blocks["positional"]
         own = [motor.blocks[name] for name in REFITTED if name in motor.blocks]
@@ -280,7 +288,8 @@ class _Joint:
     def is_late(self) -> bool:
         """Whether one side has impossible viscous friction, and the other one the opposite."""
         motor, link = self.viscous
-        return self.negative and motor * link < 0.0 and abs(self.delay) < LONGEST
+        is_delay = self.shortest <= abs(self.delay) < LONGEST
+        return self.negative and motor * link < 0.0 and is_delay
 
     @property
     def is_shifted(self) -> bool:
@@ -288,7 +297,7 @@ class _Joint:
         motor, link = self.offset
         smaller = min(abs(motor), abs(link))
         opposite = abs(motor + link) < OPPOSITE * smaller
-        return bool(opposite and smaller > ASYMMETRY * self.coulomb)
+        return bool(opposite and smaller > max(ASYMMETRY * self.coulomb, self.held))
 
     @property
     def shares_error(self) -> bool:
@@ -306,11 +315,12 @@ class _Joint:
     def is_compensated(self) -> bool:
         """Whether a sine of the position would explain most of the residual of the motor, with its
         spring, rotor and viscous friction fitted again."""
-        own, less = (_left(self._shapes[:, first:], self.errors[:, 0]) for first in (POSITIONAL, 0))
+        motor = self.errors[:, 0]
+        own, less = (unexplained(self._shapes[:, first:], motor) for first in (POSITIONAL, 0))
         return less < (1.0 - EXPLAINED) * own
 
 
-def _left(shapes: Array, errors: Array) -> float:
+def unexplained(shapes: Array, errors: Array) -> float:
     """The sum of squares of errors (k,) that shapes (k, m) leave."""
     scale = np.maximum(np.linalg.norm(shapes, axis=0), 1e-300)
     left = errors - shapes @ (np.linalg.lstsq(shapes / scale, errors, rcond=1e-12)[0] / scale)
@@ -362,7 +372,7 @@ def _zeros(
         size = float(np.sqrt(np.mean(errors**2)))
         means = {int(run): float(errors[each.runs == run].mean()) for run in np.unique(each.runs)}
         begun = any(zero[each.joint] for zero in known.zero.values())
-        apart = np.ptp([*means.values()]) > size
+        apart = np.ptp([*means.values()]) > size + 2.0 * each.held
         if each.joint in known.positional or not (begun or apart or each.is_shifted):
             continue  # of a cosine of the position, a zero cannot be told apart
         shift = float(each.offset[1]) if with_offset and (begun or each.is_shifted) else 0.0

@@ -32,3 +32,17 @@ def test_the_slope_of_the_weights_by_differences():
 def test_the_stribeck_term_has_the_maximum_one():
     assert abs(stribeck_shape(np.array(np.sqrt(0.5))) - 1.0) < 1e-15
     assert np.abs(stribeck_shape(V)).max() <= 1.0 + 1e-15
+
+
+def test_bristles_between_nodes_follow_the_motion():
+    """Against steps of their own; y = sign(s) + (y_0 - sign(s)) exp(-|s| / d) over a way s."""
+    nodes = VelocityNodes(1.0, has_bristles=True)
+    q = 2e-3 * np.sin(np.linspace(0.0, 9.0, 3001))
+    table = nodes.bristles(q)
+    for d in np.geomspace(1.2 * nodes.values[0], 0.8 * nodes.values[-1], 7):
+        y, found = 0.0, [0.0]
+        for way in np.diff(q):
+            y = np.sign(way) + (y - np.sign(way)) * np.exp(-abs(way) / d)
+            found.append(y)
+        weights, _ = nodes.weights(np.log(d))
+        assert np.abs(table @ weights - found).max() < 2e-3

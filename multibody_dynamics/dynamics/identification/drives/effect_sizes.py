@@ -1,0 +1,97 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""How large the effects of springs and gears are that a fit has found, and how certain.
+
+The size of an effect is the torque of all sliding elements of the hysteresis, the gap of the
+backlash, and the amplitude of each harmonic of the kinematic error. The stiffness, which turns
+torques into angles, counts as known: it is always known much better than these.
+"""
+
+import numpy as np
+
+from ...core import Array
+from .drive_parameters import Coefficients
+from .equation_sums import Fit, LeastSquares
+from .identified_robot import IdentifiedValue
+from .spring_effects import GAP, GEAR, SLIP, SpringEffects
+
+SIGNIFICANT = 5.0  # standard errors, above which an effect becomes part of the model
+LEAST_SHARE = 2e-3  # of the torque or deflection over the travel of the spring, and above this
+KEYS = {SLIP: "hysteresis_torque", GAP: "backlash", GEAR: "kinematic_error"}
+
+
+class EffectSizes:
+    """The effects of one joint in a fit."""
+
+    def __init__(
+        self,
+        effects: SpringEffects,
+        joint: int,
+        coefficients: Coefficients,
+        solver: LeastSquares,
+        fit: Fit,
+    ) -> None:
+        self._effects, self._solver, self._fit = effects, solver, fit
+        self._index = coefficients.parameters.index
+        self.stiffness = coefficients.stiffness(joint, fit.theta)[0]
+
+    def size(self, kind: str, order: int = 0) -> IdentifiedValue:
+        """That of one effect: N m of a hysteresis, otherwise rad."""
+        names = self._effects.groups[kind, order]
+        values = self._values(names)
+        if kind == GEAR:
+            size = float(np.hypot(*values))
+            return self._sum(names, values / max(size, 1e-300) / self.stiffness)
+        return self._sum(names, self._weights(kind))
+
+    def significant(self) -> set[tuple[str, int]]:
+        """The effects that are larger than their errors, and large enough to matter."""
+        return {key for key in self._effects.groups if self._matters(*key)}
+
+    def found(self) -> dict[str, IdentifiedValue]:
+        """The sizes of the effects in the model, with what describes them in an actuator file: each
+        slip element with its stiffness and torque, each harmonic with amplitude and phase."""
+        found: dict[str, IdentifiedValue] = {}
+        for (kind, order), names in self._effects.groups.items():
+            size, key = self.size(kind, order), KEYS[kind]
+            if kind == GEAR:
+                sine, cosine = self._values(names)
+                found[f"{key}.{order}.amplitude"] = size
+                phase = float(np.arctan2(cosine, sine))
+                error = size.error / max(size.value, 1e-300)
+                found[f"{key}.{order}.phase"] = IdentifiedValue(phase, error, size.determined)
+                continue
+            found[key] = size
+            if kind == SLIP:
+                for k, (name, limit) in enumerate(zip(names, self._effects.limits, strict=True)):
+                    each = self._sum((name,), np.ones(1))
+                    if each.value > 0.0:
+                        torque = IdentifiedValue(
+                            float(limit) * each.value, float(limit) * each.error, each.determined
+                        )
+                        found[f"hysteresis.{k + 1}.stiffness"] = each
+                        found[f"hysteresis.{k + 1}.torque"] = torque
+        return found
+
+    def _weights(self, kind: str) -> Array:
+        if kind == SLIP:
+            return self._effects.limits
+        names = self._effects.groups[kind, 0]
+        return np.full(len(names), 2.0 / self.stiffness)
+
+    def _matters(self, kind: str, order: int) -> bool:
+        size, travel = self.size(kind, order), self._effects.travel
+        least = LEAST_SHARE * travel * (self.stiffness if kind == SLIP else 1.0)
+        return size.value > max(SIGNIFICANT * size.error, least)
+
+    def _values(self, names: tuple[str, ...]) -> Array:
+        return self._fit.theta[[self._index[name] for name in names]]
+
+    def _sum(self, names: tuple[str, ...], weights: Array) -> IdentifiedValue:
+        """weights . parameters; elements that are at zero count as known."""
+        row = np.zeros(len(self._fit.theta))
+        row[[self._index[name] for name in names]] = weights
+        inner = row * (np.abs(self._fit.theta) > 0.0)
+        (each,) = self._solver.uncertainties(self._fit, inner[None])
+        return IdentifiedValue(float(row @ self._fit.theta), each.error, each.determined)
