@@ -381,7 +381,7 @@ def test_a_stream_is_the_same_in_c_and_python_and_stops_smoothly(tmp_path, name)
 
 @needs_compiler
 def test_a_stream_takes_over_a_motion_in_c_and_python(tmp_path):
-    twins = Twins(designed(elastic_panda()), tmp_path)
+    twins = Twins(designed(arms.elastic_panda()), tmp_path)
     start(twins)
     q = twins.python.desired[0].copy()
     assert not twins.append(twins.time + 0.4, q + 0.1)
