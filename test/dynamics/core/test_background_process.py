@@ -16,9 +16,9 @@ import pytest
 
 from little_memory import no_more_memory
 from multibody_dynamics.dynamics.core import (
-    DynamicsError,
     BackgroundProcess,
     BackgroundThread,
+    DynamicsError,
     background_process,
     in_order,
     worker_processes,
@@ -223,9 +223,9 @@ def test_ctrl_c_keeps_the_results_and_waits_for_nothing():
 
 
 def test_a_killed_process_is_reported_in_one_line():
-    with pytest.raises(DynamicsError, match="one of 2 processes ended early"):
-        with worker_processes(2) as executor:
-            in_order(executor, os._exit, [9])
+    refused = pytest.raises(DynamicsError, match="one of 2 processes ended early")
+    with refused, worker_processes(2) as executor:
+        in_order(executor, os._exit, [9])
 
 
 def test_processes_have_one_thread_and_are_prepared():

@@ -13,6 +13,7 @@ from multibody_dynamics.nodes.base.parameters import ParameterError
 from multibody_dynamics.nodes.base.robot import (
     DynamicRobotParameters,
     ElasticRobotParameters,
+    find_file,
     load_model,
 )
 
@@ -50,6 +51,12 @@ def test_a_position_that_is_no_number_is_named():
         loaded(locked_joints=("finger=open",))
     with pytest.raises(dyn.ModelError, match="no joint 'thumb'"):
         loaded(locked_joints=("thumb",))
+
+
+@pytest.mark.parametrize(("name", "where"), [("/no.urdf", r"$"), ("no.urdf", r" in /\S+")])
+def test_a_file_that_does_not_exist_is_named_with_the_folders_searched(name, where):
+    with pytest.raises(ParameterError, match=f"^file {name} not found{where}"):
+        find_file(name)
 
 
 def test_couplings_come_with_the_springs(tmp_path):

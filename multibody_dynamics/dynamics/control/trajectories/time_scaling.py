@@ -487,8 +487,8 @@ def _first_samples(reference: Reference) -> Array:
     if counts.sum() > MOST // n:
         raise InputError(
             f"{len(knots)} points over {reference.duration:.4g} s are too many for {n} joints: at "
-            f"most {MOST // (n * PER_SEGMENT)} points and {STEP * (MOST // n):.4g} s are scaled at "
-            f"once; leave out points, or split the motion where it rests (are its times in seconds?)"
+            f"most {MOST // (n * PER_SEGMENT)} points and {STEP * (MOST // n):.4g} s are scaled "
+            "at once; leave out points, or split the motion at rest (are its times in seconds?)"
         )
     inner = [
         np.linspace(a, b, count, endpoint=False)
