@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..dynamics.core import Array, InputError
 from ..dynamics.identification import HIGHEST, noise_cutoff
@@ -16,6 +17,7 @@ from ..dynamics.model import MultibodyModel
 from .alignment import (
     EFFORT,
     MOTION,
+    WINDOW,
     Grid,
     Quality,
     Source,
@@ -337,10 +339,11 @@ def _contradicting(
             own = [batch for batch in batches if source.carries(batch)]
             if not own:
                 continue
-            at, order = np.unique(np.concatenate([source.times(b) for b in own]), return_index=True)
-            q, qd = (np.concatenate([source.signal(b, k) for b in own])[order] for k in (0, 1))
-            q = unwrapped(q, turning[source.places])
-            stretches.append(Stretch((at - at[0]) / 1e9, q, qd))
+            at = np.concatenate([source.times(b) for b in own])
+            q, qd = (np.concatenate([source.signal(b, k) for b in own]) for k in (0, 1))
+            for order in _between_resets(at):
+                positions = unwrapped(q[order], turning[source.places])
+                stretches.append(Stretch((at[order] - at[order[0]]) / 1e9, positions, qd[order]))
         wrong = contradicting_velocities(stretches)
         found |= {int(source.places[j]): text for j, text in wrong.items()}
     notes += [
@@ -365,7 +368,8 @@ def _has_velocity(sources: Sequence[Source], samples: Sequence[JointSamples]) ->
 def _period(path: Path, source: Source, looks: Sequence[Sequence[JointSamples]]) -> float:
     """Sampling period of a source, ns."""
     stamps = [[source.times(b) for b in look if source.carries(b)] for look in looks]
-    steps = [np.diff(np.unique(np.concatenate(each))) for each in stamps if each]
+    ats = [np.concatenate(each) for each in stamps if each]
+    steps = [np.diff(at[order]) for at in ats for order in _between_resets(at)]
     every = np.concatenate(steps) if steps else np.zeros(0)
     if len(every) < SHORTEST:
         raise InputError(
@@ -373,6 +377,13 @@ def _period(path: Path, source: Source, looks: Sequence[Sequence[JointSamples]])
             f"than {SHORTEST}"
         )
     return usual_step(every)
+
+
+def _between_resets(at: NDArray[np.int64]) -> list[NDArray[np.intp]]:
+    """Indices that sort times (k,), in ns, without duplicates, from one reset of the clock to the
+    next."""
+    parts = np.split(np.arange(len(at)), np.flatnonzero(np.diff(at) < -WINDOW) + 1)
+    return [part[np.unique(at[part], return_index=True)[1]] for part in parts]
 
 
 def _origin(sources: Sequence[Source], samples: Sequence[JointSamples]) -> int:

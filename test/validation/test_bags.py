@@ -167,6 +167,22 @@ def test_the_error_for_a_truncated_mcap_has_advice(tmp_path):
     assert "mcap recover" in rejection(path)
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: data[:8],
+        lambda data: data + data,
+        lambda data: data[:-600] + bytes(300) + data[-300:],
+    ],
+)
+def test_an_mcap_file_with_wrong_offsets_is_called_damaged(tmp_path, damage):
+    path = write_bag(tmp_path / "bag", MESSAGES, plugin=MCAP, mode=CompressionMode.STORAGE)
+    file = path / "bag.mcap"
+    file.write_bytes(damage(file.read_bytes()))
+    with pytest.raises(InputError, match=r"bag\.mcap: not a readable recording: damaged or trunc"):
+        Bag(file)
+
+
 def test_the_error_for_damaged_sqlite_pages_has_advice(tmp_path):
     path = write_bag(tmp_path / "bag", MESSAGES)
     file = path / "bag.db3"

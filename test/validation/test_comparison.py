@@ -197,6 +197,22 @@ def test_a_malformed_message_is_a_problem_but_costs_no_other(tmp_path):
     assert "1 messages were skipped" in found.problems[0]
 
 
+def test_a_clock_that_is_set_back_does_not_make_velocities_wrong(tmp_path):
+    """The stamps of the second half lie between those of the first."""
+    t, rows = motion(MODEL, 3000, RATE)
+    received = [at for _, at, _ in messages_of(t, rows, NAMES)]
+    again = np.where(np.arange(3000) < 1500, t, t - 0.4 * t[-1] + 0.3 / RATE)
+    messages = [
+        (topic, at, raw)
+        for at, (topic, _, raw) in zip(received, messages_of(again, rows, NAMES), strict=True)
+    ]
+    found = validate(write_bag(tmp_path / "bag", messages), Settings(ARM, cutoff=10.0))
+    assert found.rate == pytest.approx(RATE, rel=1e-3)
+    assert "the clock was set back 1 times" in " ".join(found.notes)
+    assert "velocities" not in " ".join(found.notes)
+    assert found.worst < 1e-3
+
+
 def test_a_damaged_chunk_does_not_end_the_survey(tmp_path):
     t, rows = motion(MODEL, 15_000, RATE)
     messages = messages_of(t, rows, NAMES)

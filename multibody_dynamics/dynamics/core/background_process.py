@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from ...linear_algebra import VARIABLES
+from .errors import DynamicsError
 from .independent_copies import NeverCopied
 
 if TYPE_CHECKING:  # not imported before the first request: this takes 20 ms
@@ -247,11 +248,12 @@ def _end_with_parent() -> None:
 def worker_processes(workers: int, prepare: Any = None, *shared: Any) -> Iterator[Executor | None]:
     """Processes with one thread each, in which prepare(*shared) is called first; None to work in
     the present process. What has not begun at the end is not computed; after an exception, such as
-    Ctrl-C, nothing is waited for. Ctrl-C reaches only the present process."""
+    Ctrl-C, nothing is waited for. Ctrl-C reaches only the present process. Raises DynamicsError if
+    a process is killed, for example for lack of memory."""
     if workers <= 1:
         yield None
         return
-    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
     from multiprocessing import get_context
 
     before = {name: os.environ[name] for name in VARIABLES if name in os.environ}
@@ -264,9 +266,13 @@ def worker_processes(workers: int, prepare: Any = None, *shared: Any) -> Iterato
         signal.pthread_sigmask(signal.SIG_SETMASK, own)
     try:
         yield executor
-    except BaseException:
+    except BaseException as error:
         for process in [*(executor._processes or {}).values()]:
             process.terminate()
+        if isinstance(error, BrokenExecutor):
+            raise DynamicsError(
+                f"one of {workers} processes ended early: killed, for lack of memory? Try fewer"
+            ) from None
         raise
     finally:
         executor.shutdown(cancel_futures=True)

@@ -216,8 +216,9 @@ class ParameterServer(Generic[P]):
                 name, kind if value in ([], None) else value, _descriptor(self._fields[name])
             )
         except (InvalidParameterTypeException, InvalidParameterValueException) as error:
-            decimals = "; write 1.0, not 1" if "'INTEGER" in str(error) else ""
-            raise ParameterError(f"parameter '{name}': {error}{decimals}") from None
+            right = "'1' (in quotes)" if kind.name.startswith("STRING") else "1.0"
+            hint = f"; write {right}, not 1" if "'INTEGER" in str(error) else ""
+            raise ParameterError(f"parameter '{name}': {error}{hint}") from None
         if found.type_ == Parameter.Type.NOT_SET:
             # rclpy cannot infer the type of an empty list, so only the type was declared; with a
             # parameter that has no value, `ros2 param dump` prints {}.

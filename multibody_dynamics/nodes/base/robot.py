@@ -91,10 +91,12 @@ def find_file(name: str) -> Path:
 
     Raises a ParameterError that lists the folders searched.
     """
-    for path in (Path(name), share_directory() / name):
+    folders = dict.fromkeys((Path.cwd(), share_directory()))
+    for path in (folder / name for folder in folders):
         if path.is_file():
             return path.resolve()
-    raise ParameterError(f"file {name} not found in {Path.cwd()} or {share_directory()}")
+    where = "" if Path(name).is_absolute() else f" in {' or '.join(map(str, folders))}"
+    raise ParameterError(f"file {name} not found{where}")
 
 
 def load_model(p: RobotParameters, description: str = "") -> MultibodyModel:

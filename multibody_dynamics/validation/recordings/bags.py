@@ -3,6 +3,7 @@
 
 """Rosbag2 recordings without ROS: sqlite3 and MCAP, split and compressed, read as a stream."""
 
+import struct
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,8 @@ JOINT_STATE = "sensor_msgs/msg/JointState"
 BATCH = 8192  # messages; 8 s of a topic at 1 kHz, about 3 MB
 FOREVER = 2**63 - 1  # ns
 LARGEST = 1e30  # with larger numbers one cannot compute
+DAMAGED = (ValueError, TypeError, LookupError, MemoryError, struct.error)
+"""Errors that follow from wrong lengths and offsets, whose texts do not say what is wrong."""
 LISTED = 5  # problems that are listed individually
 
 Batch = dict[str, list[Messages]]  # by topic
@@ -215,7 +218,10 @@ class Bag(NeverCopied):
 
 def _advised(error: Exception) -> str:
     """The text of an error, with advice for truncated recordings."""
-    text = str(error) or type(error).__name__
+    text = ": ".join(filter(None, (type(error).__name__, str(error))))
+    if isinstance(error, DAMAGED) and not isinstance(error, InputError):
+        return f"damaged or truncated ({text})"
+    text = str(error) or text
     if "metadata" in text and "not exist" in text:
         return f"{text} (`ros2 bag reindex` restores it)"
     if "end magic" in text or "footer" in text:

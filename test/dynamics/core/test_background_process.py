@@ -18,6 +18,7 @@ from little_memory import no_more_memory
 from multibody_dynamics.dynamics.core import (
     BackgroundProcess,
     BackgroundThread,
+    DynamicsError,
     background_process,
     in_order,
     worker_processes,
@@ -219,6 +220,12 @@ def test_ctrl_c_keeps_the_results_and_waits_for_nothing():
         in_order(executor, slept, [0.0, 0.1, 600.0, 600.0], interrupt, done)
     assert time.monotonic() - interrupted[0] < 1.0
     assert done == [0.0, 0.1]
+
+
+def test_a_killed_process_is_reported_in_one_line():
+    refused = pytest.raises(DynamicsError, match="one of 2 processes ended early")
+    with refused, worker_processes(2) as executor:
+        in_order(executor, os._exit, [9])
 
 
 def test_processes_have_one_thread_and_are_prepared():

@@ -6,6 +6,7 @@
 from functools import partial
 
 import numpy as np
+import pytest
 from sensor_msgs.msg import JointState
 
 import urdf_parts
@@ -15,6 +16,7 @@ from multibody_dynamics.nodes.base.parameters import ParameterError
 from multibody_dynamics.nodes.base.robot import (
     DynamicRobotParameters,
     ElasticRobotParameters,
+    find_file,
     load_model,
 )
 from rejections import assert_rejected
@@ -54,6 +56,12 @@ def test_a_position_that_is_no_number_is_named():
         (lambda: loaded(locked_joints=("finger=open",)), "'finger=open' neither", ParameterError),
         (lambda: loaded(locked_joints=("thumb",)), "no joint 'thumb'", dyn.ModelError),
     )
+
+
+@pytest.mark.parametrize(("name", "where"), [("/no.urdf", r"$"), ("no.urdf", r" in /\S+")])
+def test_a_file_that_does_not_exist_is_named_with_the_folders_searched(name, where):
+    with pytest.raises(ParameterError, match=f"^file {name} not found{where}"):
+        find_file(name)
 
 
 def test_couplings_come_with_the_springs(tmp_path):

@@ -238,6 +238,7 @@ def test_parameters_are_checked_for_consistency_and_some_are_fixed(ros):
     [
         ({"gain": 3.0}, "gain"),
         ({"gain": 1}, "expecting type 'DOUBLE': gain; write 1.0, not 1"),
+        ({"executor": 1}, "expecting type 'STRING': executor; write '1' (in quotes), not 1"),
         ({"gain": 2.0, "ceiling": 1.0}, "gain 2.0 is above ceiling 1.0"),
         ({"executor": "many"}, "choose from events, single"),
     ],

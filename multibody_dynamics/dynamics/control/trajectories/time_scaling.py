@@ -46,6 +46,7 @@ from ...rigid import inverse_dynamics
 STEP = 5e-3  # s, longest time between the first samples; finer where knots are close
 PER_SEGMENT = 16  # samples between two knots
 FEWEST = 256  # samples of the whole motion
+MOST = 3_000_000  # first samples times joints: 2 GB
 FINER = 8  # how much finer each round of refinement samples around a maximum
 NEAR = 0.95  # share of the largest value above which maxima are refined
 NEGLIGIBLE = 1e-6  # utilisation below which a maximum is not refined
@@ -269,7 +270,7 @@ def scale_time(
 
     Raises TrajectoryError if no factor up to `slowest` satisfies the limits; the message names
     quantity, joint and time, and states if gravity alone violates the limit at a standstill. Raises
-    InputError if the joints of the arguments differ, or a spring is damped.
+    InputError if the joints of the arguments differ, a spring is damped, or the motion is too long.
     """
     _check_scaling(reference, model, actuators, limits)
     if not 1e-12 <= tolerance < 1.0:
@@ -318,9 +319,16 @@ def _smallest_factor(
     motion: _SampledMotion, start: float, tolerance: float, slowest: float
 ) -> float:
     """The smallest s >= start that keeps all limits at the samples: 1 % steps, then bisection."""
+    worst = np.zeros(1, dtype=np.intp)
 
     def is_kept(s: float) -> bool:
-        return bool(motion.utilisation(s).max() <= 1.0)
+        """Usually decided by the samples that were the worst ones at the last s."""
+        nonlocal worst
+        if motion.utilisation(s, worst).max() > 1.0:
+            return False
+        use = motion.utilisation(s)
+        worst = np.unique(use.argmax(axis=0))
+        return bool(use[worst].max() <= 1.0)
 
     below, s = start, start
     while not is_kept(s):
@@ -388,11 +396,12 @@ class _SampledMotion:
         ):
             setattr(self, name, np.concatenate((getattr(self, name), new))[order])
 
-    def values(self, s: float) -> Array:
-        """The columns (k, 5 n + 3 m) of the motion s times slower; s = inf: at a standstill."""
+    def values(self, s: float, at: Any = ...) -> Array:
+        """The columns (k, 5 n + 3 m) of the motion s times slower, at all samples or those with the
+        indices `at`; s = inf: at a standstill."""
         rates = s**-_ORDER
-        state = self.states * rates
-        torque = self.gravity * rates[:3] + self.motion * rates[2:]
+        state = self.states[at] * rates
+        torque = self.gravity[at] * rates[:3] + self.motion[at] * rates[2:]
         motors = motor_motion(self.actuators, state, torque, self.stiffness, beyond="continue")
         return np.concatenate(
             [
@@ -406,14 +415,14 @@ class _SampledMotion:
             axis=1,
         )
 
-    def shares(self, s: float) -> Array:
+    def shares(self, s: float, at: Any = ...) -> Array:
         """Signed utilisation of the limits, (k, 5 n + 3 m): -1 at the lower, 1 at the upper one."""
-        return np.asarray((self.values(s) - self.middle) / self.reach)
+        return np.asarray((self.values(s, at) - self.middle) / self.reach)
 
-    def utilisation(self, s: float) -> Array:
+    def utilisation(self, s: float, at: Any = ...) -> Array:
         """Utilisation of the limits, (k, 5 n + 3 m): distance from their middle over half their
         width."""
-        return np.abs(self.shares(s))
+        return np.abs(self.shares(s, at))
 
     def history(self, s: float) -> LimitHistory:
         limited = np.flatnonzero(np.isfinite(self.reach))
@@ -474,6 +483,13 @@ def _first_samples(reference: Reference) -> Array:
         return np.array(ends[:1])
     step = min(STEP, reference.duration / FEWEST)
     counts = np.maximum(PER_SEGMENT, np.ceil(np.diff(knots) / step)).astype(int)
+    n = len(reference.joint_names)
+    if counts.sum() > MOST // n:
+        raise InputError(
+            f"{len(knots)} points over {reference.duration:.4g} s are too many for {n} joints: at "
+            f"most {MOST // (n * PER_SEGMENT)} points and {STEP * (MOST // n):.4g} s are scaled "
+            "at once; leave out points, or split the motion at rest (are its times in seconds?)"
+        )
     inner = [
         np.linspace(a, b, count, endpoint=False)
         for a, b, count in zip(knots[:-1], knots[1:], counts.tolist(), strict=True)

@@ -611,7 +611,8 @@ class _Identification:
 
     def _keep_known(self) -> None:
         """The fit in which friction that the recordings do not determine is as known before. Of one
-        site, the least certain parameter comes first: the others may be certain without it."""
+        site, the velocity of Coulomb friction comes first, without which the sizes may be certain,
+        and then the least certain size, without which the others may be."""
         parameters, index, prior = self.parameters, self.parameters.index, self.prior
         channels = [each for each in self.equations.channels if each.kind != "spring"]
         sites = dict.fromkeys(map(self.equations.site_of, channels))
@@ -621,26 +622,37 @@ class _Identification:
         while True:
             names = [
                 name
-                for name in (f"{site}.{kind}" for site in sites for kind in FRICTION)
+                for name in (
+                    f"{site}.{kind}" for site in sites for kind in (*FRICTION, "coulomb_velocity")
+                )
                 if parameters.free[index[name]]
             ]
             rows = np.eye(len(fit.theta))[[index[name] for name in names]]
+            found = solver.uncertainties(fit, rows) if names else ()
             doubtful: dict[str, tuple[float, str]] = {}
-            for name, each in zip(
-                names, solver.uncertainties(fit, rows) if names else (), strict=True
-            ):
-                if not each.determined:
-                    doubt = each.error / parameters.spread[index[name]], name
-                    site = name.rpartition(".")[0]
+            vague: set[str] = set()
+            for name, each in zip(names, found, strict=True):
+                if each.determined:
+                    continue
+                site, _, kind = name.rpartition(".")
+                if kind == "coulomb_velocity":
+                    vague.add(site)
+                else:
+                    doubt = each.error / parameters.spread[index[name]], kind
                     doubtful[site] = max(doubtful.get(site, doubt), doubt)
             if not doubtful:
                 self.solver, self.fit = solver, fit
                 return
-            for site, (_, name) in doubtful.items():
-                parameters.keep(name, float(prior[index[name]]))
-                velocity = f"{site}.coulomb_velocity"
-                if name.endswith(".coulomb") and not parameters.free[index[f"{site}.load"]]:
+            for site, (_, kind) in doubtful.items():
+                velocity, is_shared = (
+                    f"{site}.coulomb_velocity",
+                    parameters.free[index[f"{site}.load"]],
+                )
+                comes_first = site in vague and not is_shared
+                if comes_first or (kind == "coulomb" and not is_shared):
                     parameters.keep(velocity, float(np.exp(prior[index[velocity]])))
+                if not comes_first:
+                    parameters.keep(f"{site}.{kind}", float(prior[index[f"{site}.{kind}"]]))
             solver = solver.renewed()
             fit = solver.fit(self._at_prior(fit.theta))
 

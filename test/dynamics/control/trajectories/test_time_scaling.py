@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from multibody_dynamics.dynamics.control import QUANTITIES, MotionLimits, scale_time, slow_down
+from multibody_dynamics.dynamics.control.trajectories import time_scaling
 from multibody_dynamics.dynamics.control.trajectories.time_scaling import SlowedReference
 from multibody_dynamics.dynamics.core import InputError, TrajectoryError
 from multibody_dynamics.dynamics.elastic import (
@@ -373,6 +374,33 @@ def test_limits_that_no_slower_motion_keeps_are_named():
         (lambda: scaled(50.0, joint_speed=0.01), "50 times slower joint_speed"),
         error=TrajectoryError,
     )
+
+
+@pytest.mark.parametrize(("count", "duration"), [(30_000, 30.0), (2, 1e6)])
+def test_a_motion_of_too_many_points_or_seconds_is_refused(count, duration):
+    """Times in microseconds filled the memory, and 100,000 points took more than ten minutes."""
+    times = np.linspace(0.0, duration, count)
+    long = interpolate(panda().joint_names, times, np.tile(READY, (count, 1)))
+    with pytest.raises(InputError, match=rf"{count} points over .* s are too many for 7 joints"):
+        scale_time(long, panda(), panda_joints(), MotionLimits(long.joint_names, joint_speed=1.0))
+
+
+def test_a_motion_through_many_rounded_points_is_scaled_in_seconds(monkeypatch):
+    """Nearly all trial factors are decided by the few samples that were the worst ones before."""
+    evaluated = []
+    values = time_scaling._SampledMotion.values
+
+    def counted(self, s, at=...):
+        found = values(self, s, at)
+        evaluated.append(len(found) / len(self.times))
+        return found
+
+    monkeypatch.setattr(time_scaling._SampledMotion, "values", counted)
+    limits = MotionLimits(panda().joint_names, joint_speed=0.05)
+    result = scale_time(fast_motion(), panda(), panda_joints(), limits)
+    assert len(evaluated) > 300
+    assert sum(evaluated) < 100
+    assert result.after[0].utilisation == pytest.approx(1.0, rel=1e-6)
 
 
 def test_a_motion_that_starts_moving_cannot_be_slowed_down():

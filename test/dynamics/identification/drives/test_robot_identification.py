@@ -107,6 +107,33 @@ def test_a_joint_at_rest_keeps_its_friction_and_others_are_found(jitter, velocit
         assert not any(name.startswith(f"{rest}.") for name in found.covariance.names)
 
 
+SLIDER = """<robot name="slider"><link name="base"/><link name="carriage"><inertial>
+<mass value="1"/><inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/>
+</inertial></link>
+<joint name="slide" type="prismatic"><parent link="base"/><child link="carriage"/>
+<axis xyz="0 0.6 0.8"/><limit lower="-1" upper="1" velocity="3" effort="50"/></joint></robot>"""
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 4])
+def test_coulomb_friction_is_not_lost_with_its_velocity(seed):
+    """The prior of the velocity, which the noise hides, contributes to the small errors of the
+    sizes; as known before are then the velocity, and not the sizes, which are large."""
+    model, rng = dyn.parse_urdf(SLIDER), np.random.default_rng(seed)
+    t = np.arange(3000)[:, None] / 200.0
+    w, phase = np.array([1.4, 2.7, 3.9]), np.array([0.0, 1.0, 2.0])
+    q, qd, qdd = (
+        (0.2 * w**k * np.sin(w * t + phase + k * np.pi / 2.0)).sum(axis=1, keepdims=True)
+        for k in range(3)
+    )
+    tau = dyn.inverse_dynamics(model, q, qd, qdd).tau + 0.5 * qd + 0.8 * np.tanh(qd / 0.02)
+    noisy = q + 2e-4 * rng.normal(size=q.shape)
+    run = idn.MeasuredRun("run", 200.0, q=noisy, sensor=tau + 0.02 * rng.normal(size=q.shape))
+    found = idn.identify_robot(model, [run], settings=Settings(cutoff=6.0))
+    slide = found.robot.joints["slide"]
+    assert slide["viscous"].value == pytest.approx(0.5, abs=0.03)
+    assert slide["coulomb"].value == pytest.approx(0.8, abs=0.04)
+
+
 def test_a_robot_that_rests_is_refused():
     with pytest.raises(dyn.InputError, match="no other joint has enough"):
         idn.identify_robot(planar()[0], [rigid_run([0, 1], 0)], settings=Settings(cutoff=6.0))
