@@ -85,6 +85,7 @@ class ControllerCycle:
         self._is_checked = bool(p.design_position)
         self._is_silent, self._mode = True, Mode.INACTIVE
         self._late_cycles = self._late_stamp = self._sent_at = 0
+        self._unused, self._is_owed = 0, False  # the stamp of states; a cycle without any: by timer
         arm.activate()
         setup.laws.renew()
 
@@ -101,10 +102,12 @@ class ControllerCycle:
         self._supervisor = supervisor = CycleSupervisor(
             node,
             inputs,
-            cycle=self._run,
+            cycle=self._on_timer,
             has_state=lambda: states.has_state,
             on_jump=self._restart,
         )
+        # ns, for which a state may wait for the timer
+        self._wait = round(SECOND * p.period) if supervisor.has_timer else 0
         self._faults = faults = ArmFaults(node, arm, states, self._answer)
         self._followed = followed = FollowedMotion(
             node, arm.motion, arm.feedback.state.q, supervisor.events,
@@ -146,7 +149,8 @@ class ControllerCycle:
         self._base.restart()
         self._states.restart()
         self._newest.cancel()
-        self._late_stamp = self._sent_at = 0
+        self._late_stamp = self._sent_at = self._unused = 0
+        self._is_owed = False
 
     def _end(self) -> None:
         self._newest.cancel()
@@ -168,15 +172,28 @@ class ControllerCycle:
             self._inputs.reject(topic, error)
             is_pair = False
         is_alone = not is_pair and states.runs_on(side)
-        if is_pair or is_alone:
-            states.read()
-        if supervisor.has_timer:
+        if not (is_pair or is_alone):
             return
-        stamp = states.sides[side].stamp
+        states.read()
+        stamp = states.stamp if is_pair else states.sides[side].stamp
+        if supervisor.has_timer and not self._is_owed:
+            self._unused = stamp
+            return
+        self._is_owed = False
         if is_pair:
-            self._newest.take(begin, states.stamp, self._node.parameters.state_timeout)
-        elif is_alone:
+            self._newest.take(begin, stamp, self._node.parameters.state_timeout)
+        else:
             self._run(stamp, begin)
+
+    def _on_timer(self, _: int, begin: int) -> None:
+        """Run a cycle on the newest states with their stamp, or, if there are none, as soon as
+        some arrive: each counts once."""
+        stamp, self._unused = self._unused, 0
+        self._is_owed = not stamp
+        if stamp:
+            self._run(stamp, begin)
+        else:
+            self._on_tick()
 
     def _on_tick(self) -> None:
         """While pairs are late, keep the torque on the reference."""
@@ -226,7 +243,7 @@ class ControllerCycle:
         self._answer(command)
         states.has_begun = True
         now = self._supervisor.record(begin, stamp)
-        self._arm.note_delay(now)
+        self._arm.note_delay(now - self._wait)
         self._sent_at = self._sent_at if is_late else now
 
     def _answer(self, command: Command) -> None:

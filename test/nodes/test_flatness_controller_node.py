@@ -300,7 +300,7 @@ def test_the_state_may_come_from_motor_encoders_alone(ros):
 
 
 def test_a_timer_may_drive_the_cycle_and_limits_are_reported_with_their_cause(ros):
-    """With motor encoders and torque sensors; a cycle uses the state of the tick before."""
+    """With motor encoders and torque sensors."""
     arm = Arm(
         ros,
         records=["states"],
@@ -319,7 +319,6 @@ def test_a_timer_may_drive_the_cycle_and_limits_are_reported_with_their_cause(ro
     stamps = np.array([nanoseconds(message.header.stamp) for message in arm.answers[count:]])
     assert (np.diff(stamps) == STEP).mean() > 0.9
     assert "missing" not in arm.node.output
-
     changed = ros.set_parameters(arm.node, torque_limit_scale=0.33, torque_rate_limits=[2000.0])
     assert all(result.successful for result in changed)
     begin = len(arm.answers)
@@ -331,8 +330,10 @@ def test_a_timer_may_drive_the_cycle_and_limits_are_reported_with_their_cause(ro
     assert (most <= limit * (1 + 1e-12)).all()
     assert "limit" in ros.diagnosis(": limits")[2]["last"]
     # A spring beyond its travel, according to the sensors.
-    arm.plant.reset(arm.plant.q, theta=arm.plant.q + 0.2)
     arm.is_stuck = True
+    for deflection in (0.05, 0.1, 0.15, 0.2):  # no leap
+        arm.plant.reset(arm.plant.q, theta=arm.plant.q + deflection)
+        arm.step()
     arm.until_shown(lambda: counted(ros, ": limits", "travel of shoulder"), "a report")
 
     # The holding torque is approached within the rate limit.
@@ -521,6 +522,21 @@ def test_a_simulated_arm_is_controlled_in_lockstep(ros, plant, bound):
     assert arrived["elbow"] == pytest.approx(0.2, abs=bound)
     stamps = np.array([nanoseconds(message.header.stamp) for message in errors[begin:]])
     assert (np.diff(stamps) == STEP).all()  # no state was left without its torque
+
+
+def test_with_a_timer_each_state_is_used_once_with_its_stamp(ros):
+    """Neither states that wait for the timer nor ticks without one shake the torque."""
+    arm = Arm(ros, update_rate=SECOND / STEP)
+    arm.start()
+    begin = len(arm.answers)
+    arm.move([0.0, 0.0], 0.6)
+    for k in range(400):
+        arm.step(links=k % 50 != 7, motors=k % 50 not in (7, 8))
+    arm.run(0.1)
+    assert np.abs(arm.plant.q).max() < 0.02
+    assert "missing" not in arm.node.output
+    steps = np.abs(np.diff(numbers(arm.answers[begin:]), axis=0)).max(axis=0)
+    assert (steps < 0.05 * arm.model.limits.effort).all()
 
 
 def test_the_loop_is_judged_when_the_node_is_configured(ros):
