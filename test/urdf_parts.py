@@ -24,7 +24,8 @@ def joint(
     name: str, kind: str, parent: str, child: str, xyz: str = "0 0 0", axis: str = "0 0 1",
     rpy: str = "0 0 0", limit: str = "", more: str = "",
 ) -> str:  # fmt: skip
-    """`limit`: lower and upper position, velocity and effort."""
+    """`limit`: lower and upper position, velocity and effort, unless the joint is fixed."""
+    limit = "" if kind == "fixed" else limit
     keys = ("lower", "upper", "velocity", "effort")
     limits = " ".join(f'{k}="{x}"' for k, x in zip(keys, limit.split(), strict=bool(limit)))
     return (
