@@ -127,7 +127,7 @@ class Controller(IndependentCopies, ABC):
     elapsed : s since the last update; the caller sets it where cycles may be missing, because
         `period` is limited. A value applies to one update only; without one, `period` applies.
     feedback_share : of the gains that the next update may use, 0 to 1, see
-        :func:`.torque_steps.feedback_share`; laws without gains of the whole state ignore it.
+        :func:`.torque_steps.feedback_share`; laws that linearise by feedback ignore it.
     observes : whether the next update measures links and motors; if not, because they are carried
         along a reference, disturbances are observed by the next update that does, for the whole
         time since the last one.
