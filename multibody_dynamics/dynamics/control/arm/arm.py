@@ -738,7 +738,8 @@ class Arm(IndependentCopies):
         """The torque of the acting law, within the limits. Raises DynamicsError if it has none."""
         feedback, transfer, law = self.feedback, self.transfer, self.transfer.law
         assert law is not None
-        if not self.supervisor.mode.is_following:
+        is_following = self.supervisor.mode.is_following
+        if not is_following:
             feedback.use_measured_state()
         elif feedback.diverged:
             raise DynamicsError(feedback.diverged)
@@ -770,6 +771,7 @@ class Arm(IndependentCopies):
             elapsed=step,
             feedback_share=self._share,
             observes=sample.is_complete and not sample.is_late,
+            fallback=self._motors[3] if is_following else None,
         )
         if law.has_oscillated and not had_oscillated:
             self._slowed = SLOWED

@@ -143,6 +143,7 @@ class BumplessTransfer(IndependentCopies):
         elapsed: float = 0.0,
         feedback_share: float = 1.0,
         observes: bool = True,
+        fallback: Array | None = None,
         **references: Any,
     ) -> Array:
         """Compute `torque`, to be sent `dt` s after the last one. The other arguments are those of
@@ -151,6 +152,8 @@ class BumplessTransfer(IndependentCopies):
         elapsed : s that have actually passed since the last torque, if more than `dt`. Observers of
             disturbances take it into account, but the torque changes only by what `dt` allows.
         feedback_share, observes : see :class:`.Controller`.
+        fallback : (m,) N m along the reference, which replaces the rest of the torque where a law
+            does not reduce its gains itself.
 
         Raises the errors of that method for `law`, and InputError before the first activation;
         `torque` is then unchanged.
@@ -167,6 +170,8 @@ class BumplessTransfer(IndependentCopies):
                 each.elapsed = each.elapsed or (elapsed if elapsed > dt else 0.0)
         law.period = dt
         wanted = law.update(*state, **references)
+        if fallback is not None and feedback_share < 1.0 and not law.reduces_gains:
+            wanted = feedback_share * wanted + (1.0 - feedback_share) * fallback
         if before is not None:
             before.period = dt
             try:

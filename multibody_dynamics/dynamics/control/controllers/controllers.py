@@ -127,7 +127,7 @@ class Controller(IndependentCopies, ABC):
     elapsed : s since the last update; the caller sets it where cycles may be missing, because
         `period` is limited. A value applies to one update only; without one, `period` applies.
     feedback_share : of the gains that the next update may use, 0 to 1, see
-        :func:`.torque_steps.feedback_share`; laws that linearise by feedback ignore it.
+        :func:`.torque_steps.feedback_share`, if `reduces_gains`.
     observes : whether the next update measures links and motors; if not, because they are carried
         along a reference, disturbances are observed by the next update that does, for the whole
         time since the last one.
@@ -139,6 +139,9 @@ class Controller(IndependentCopies, ABC):
     knows_link_friction: ClassVar[bool] = False
     """Whether its flat maps are those of a desired motion, along which the friction of links is
     defined; it is a disturbance for other laws."""
+    reduces_gains: ClassVar[bool] = False
+    """Whether it multiplies its gains by `feedback_share`; the torque of other laws gives way as a
+    whole to that of the reference."""
 
     def __init__(
         self,
@@ -488,7 +491,7 @@ class LinearFeedback(Controller):
     Attributes: `compensation` and `adaptive`, each None if not in use.
     """
 
-    knows_link_friction = True
+    knows_link_friction = reduces_gains = True
 
     def __init__(
         self,

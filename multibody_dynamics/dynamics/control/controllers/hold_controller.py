@@ -86,6 +86,8 @@ class HoldController(Controller):
     equilibrium positions of the links on the springs.
     """
 
+    reduces_gains = True
+
     def __init__(
         self,
         model: MultibodyModel,

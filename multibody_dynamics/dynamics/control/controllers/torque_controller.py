@@ -204,14 +204,12 @@ class TorqueController(Controller):
             return
         super()._inverse_dynamics(motion)
         error = self._desired[:2] - self._links
-        error *= self.feedback_share
         inverse.result[0] += self.link_stiffness * error[0] + self.link_damping * error[1]
         inverse.result[1] += self.link_stiffness * error[1]
 
     def _law(self, has_ahead: bool) -> None:
         springs, shaping, flat, u = self._springs, self.shaping, self._flat, self._u
         joint, torque, step = self._joint, self.torque, self._time_passed()
-        share = self.feedback_share
         self._note_acted(step)
         if self.stiffness.size:
             springs.stiffness[:] = self.stiffness[:2]
@@ -224,23 +222,22 @@ class TorqueController(Controller):
         np.subtract(forward, self._friction_torque, out=self._friction_torque)
         np.multiply(shaping.apparent_inertia, acceleration, out=u)
         u += flat.load
-        measured = np.where(shaping.is_shaped, springs.load, flat.load)
-        load = flat.load + share * (measured - flat.load)
+        load = np.where(shaping.is_shaped, springs.load, flat.load)
         wanted_rate = velocity - self._inverse.state[1][joint]
         rate = self._motors[1] - self._links[1][joint]
-        u += share * self._damping * self._stiffening()[joint] * (wanted_rate - rate)
+        u += self._damping * self._stiffening()[joint] * (wanted_rate - rate)
         # only over the period, which is limited: the error during missing cycles is not known
-        self._integral.add(self._integral_gain, flat.load - measured, self.period)
+        self._integral.add(self._integral_gain, flat.load - load, self.period)
         u += self.integral_torque
         torque[:] = shaping.shape(u, load)
         torque += self._friction_torque
         if self._drives.any():
             np.subtract(flat.result[:2], self._motors, out=self._error)
-            torque += share * (self.gains.drive * self._error).sum(axis=0)
+            torque += (self.gains.drive * self._error).sum(axis=0)
         if self._observes:
             observer = self._observer
             observer.set_period(step)
-            d = observer.update(self._motors[0] - self._links[0][joint], measured, self._acted[-1])
+            d = observer.update(self._motors[0] - self._links[0][joint], load, self._acted[-1])
             torque += self.gains.observer_share * d
             # known friction and link acceleration do not count as disturbances
             np.multiply(

@@ -221,7 +221,10 @@ def test_no_gap_in_the_states_shakes_the_torque(law, period):
         ("planar_two_link", "motor_pd", 1e-3, 20),
         ("planar_two_link", "state_feedback", 4e-3, 3),
         ("panda", "motor_pd", 1e-3, 20),
-        ("planar_two_link", "torque_control", 1e-3, 20),
+        *(
+            ("planar_two_link", law, 1e-3, 20)
+            for law in ("torque_control", "esp", "joint_impedance", "feedback_linearization")
+        ),
     ],
 )
 def test_neither_do_bursts_jitter_or_gaps_again_and_again(name, law, period, burst):
