@@ -13,9 +13,9 @@ from scipy.integrate import solve_ivp
 
 from kinds import EXAMPLES
 from multibody_dynamics.dynamics import control
-from multibody_dynamics.dynamics.control.arm.arm import Sample
 from multibody_dynamics.dynamics.control.arm.arm_settings import ArmSettings
 from multibody_dynamics.dynamics.control.arm.desired_motion import DesiredMotion
+from multibody_dynamics.dynamics.control.arm.valid_sides import Sample
 from multibody_dynamics.dynamics.control.gains.joint_gains import at_rest
 from multibody_dynamics.dynamics.control.laws.flatness_settings import FlatnessSettings
 from multibody_dynamics.dynamics.core.inputs import Array

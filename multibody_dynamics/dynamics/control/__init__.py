@@ -251,7 +251,7 @@ QUANTITIES               all quantities of MotionLimits
 from warnings import warn
 
 from .arm import cycle_clock, modes, plausibility, sampled_input, sampled_motion
-from .arm.arm import BOTH, LINKS, MOTORS, Arm, Command, Sample
+from .arm.arm import Arm, Command
 from .arm.arm_settings import ArmSettings
 from .arm.base_reference import BaseReference
 from .arm.collision_reaction import OFF, REACTIONS, REPORT, CollisionReaction, Contact
@@ -266,6 +266,7 @@ from .arm.printed_cycle import PrintedCycle, printed_cycle
 from .arm.stiffness_reference import StiffnessReference
 from .arm.supervisor import Event, Supervisor
 from .arm.torque_steps import CycleTimes
+from .arm.valid_sides import BOTH, LINKS, MOTORS, Sample
 from .controllers.bumpless_transfer import BumplessTransfer
 from .controllers.controllers import (
     PERIOD,

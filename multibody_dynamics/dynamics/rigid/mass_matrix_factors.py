@@ -24,14 +24,13 @@ def factorise(M, held, pivots):
         j = n - 1 - r
         if not held[j]:
             pivots[j] = M[j, j]
-            for i in range(j):
+            for s in range(j):
+                i = j - 1 - s
                 if not held[i]:
-                    entry = M[j, i]
-                    share = entry / pivots[j]
+                    share = M[j, i] / pivots[j]
                     for k in range(i + 1):
                         M[i, k] = M[i, k] - share * M[j, k]
-            for i in range(j):
-                M[j, i] = M[j, i] / pivots[j]
+                    M[j, i] = share
 
 
 @inlined

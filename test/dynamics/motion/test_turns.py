@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from elastic_arms import Arm, series
 from generated_controllers import PERIOD, designed, generated, library, needs_compiler
 from multibody_dynamics.dynamics import control
-from multibody_dynamics.dynamics.control.arm.arm import Sample
 from multibody_dynamics.dynamics.control.arm.desired_motion import TrajectoryRequest
+from multibody_dynamics.dynamics.control.arm.valid_sides import Sample
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.motion.turns import TURN, in_nearest_turn, joint_turns
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot

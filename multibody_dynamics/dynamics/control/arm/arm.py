@@ -3,7 +3,8 @@
 
 """The control cycle of an arm with elastic joints: from a sample to the torques of its motors.
 
-    Sample -> MeasuredArm         q, q', theta, theta', torques of springs, contacts
+    Sample -> ValidSides          without what cannot be
+           -> MeasuredArm         q, q', theta, theta', torques of springs, contacts
            -> FeedbackState       the same when the torque takes effect, where delays are known
            -> DesiredMotion       what is wanted now and ahead, q .. q''''
            -> Supervisor          mode and fault, by the table of `modes`
@@ -12,20 +13,18 @@
 The node, studies and simulations run this cycle.
 """
 
-from collections.abc import Mapping
 from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core import SECOND, Array, DynamicsError, IndependentCopies, record_fields
+from ...core import SECOND, Array, DynamicsError, IndependentCopies
 from ...elastic import Actuators, MotorFeedforward
 from ...model import MultibodyModel
 from ...motion import (
     JointCommandLimits,
     LimitEvent,
     StreamLimits,
-    in_nearest_turn,
     joint_turns,
 )
 from ...motion.segments import MODES
@@ -40,9 +39,7 @@ from ..laws.feedforward_law import gravity_load
 from ..laws.flatness_settings import ON_LINKS, FlatnessSettings
 from ..observers.adaptive_feedforward import AdaptiveFeedforward
 from ..observers.collision_thresholds import PUSH
-from ..records.actuation import actuation, motor_turns
-from ..records.cycle_counts import CycleCounts
-from ..signals import frozen_sides
+from ..records.actuation import actuation
 from ..signals.derivative_filter import MAX_STEP
 from ..trajectories.stream_design import design_stream
 from .arm_settings import ArmSettings
@@ -64,47 +61,16 @@ from .modes import (
     top_speeds,
 )
 from .plausibility import RestingArm
-from .position_check import position_checks
 from .stiffness_reference import StiffnessReference
 from .supervisor import Event, Supervisor
 from .torque_steps import CycleTimes, feedback_share, next_period, torque_step
+from .valid_sides import BOTH, LINKS, MOTORS, Sample, ValidSides
 
 STOP_TRANSFER = 0.05  # s for a damped stop to take over the torque
 SLOWED = (
     "the links oscillate, and the desired motion does not explain it: until the next activation,"
     " their disturbances are compensated as slowly as a soft base requires (base_frequency)"
 )
-LINKS, MOTORS, BOTH = "links", "motors", "links and motors"
-POSITIONS = {LINKS: "link_position", MOTORS: "motor_position"}  # signals that are compared
-
-
-class Sample(NamedTuple):
-    """What is measured at `stamp` (ns).
-
-    signals : by name, those of the state estimator; None if no states arrive. missing : whose
-    states have timed out, "", LINKS, MOTORS or BOTH, and `why`, for messages. external : (n,) known
-    external joint torques in N m. is_late : whether there should be new signals, but are none: the
-    arm is taken to follow its reference as closely as before. age : s, from `stamp` to the time at
-    which its cycle begins. interval : s, between the last two states of the side that is measured
-    less often, or since the last one, if cycles do not wait for states; 0: by the stamps.
-    is_complete : whether both sides are new since this was so last.
-    """
-
-    stamp: int
-    signals: Mapping[str, Array] | None
-    missing: str = ""
-    why: str = ""
-    external: Array | None = None
-    is_late: bool = False
-    age: float = 0.0
-    interval: float = 0.0
-    is_complete: bool = True
-
-
-def _without_sides(sample: Sample, missing: str, why: str) -> Sample:
-    """The sample, with sides that do not count."""
-    signals = None if missing == BOTH else sample.signals
-    return sample._replace(signals=signals, missing=missing, why=why)
 
 
 class Command(NamedTuple):
@@ -173,9 +139,7 @@ class Arm(IndependentCopies):
         settings = settings or FlatnessSettings()
         self.model, self.actuators = model, actuators
         self.cycle = cycle or ArmSettings()
-        turn = joint_turns(model)
-        self._turns = turn, motor_turns(actuators, turn)
-        self.motion = motion or DesiredMotion(model.joint_names, model.limits, turn)
+        self.motion = motion or DesiredMotion(model.joint_names, model.limits, joint_turns(model))
         self.second = StiffnessReference(actuators)
         still = np.zeros(model.n)  # laws are judged with these outputs before anything is measured
         self.second.rows[0] = self.second.feasible(self.cycle.initial_stiffness, still)
@@ -208,16 +172,8 @@ class Arm(IndependentCopies):
         self._state_at, self._interval = 0, 0.0  # ns of the last state, s since that before it
         self._stop_distances = np.full((2, model.n), np.inf)
         self._missed = ""  # what the last sample lacked
-        self._accepted_at = 0  # ns, stamp of the last sample that counted in full; 0: none yet
-        self._accepted = {LINKS: still.copy(), MOTORS: np.zeros(len(actuators.motors))}
-        self._checks = position_checks(model, actuators, self.cycle.state_speed_factor)
-        self._leapt = ""  # sides whose positions no joint can have reached since
-        self._frozen = record_fields.zeros(
-            frozen_sides.FrozenSides, n=model.n, m=len(actuators.motors)
-        )
+        self._valid = ValidSides(model, actuators, self.resting, self.cycle)
         self._stream_limits: StreamLimits | None = None
-        self._counts = record_fields.zeros(CycleCounts)
-        self._notice_frozen(still, np.zeros(len(actuators.motors)))  # compiles
         self._events: list[Event] = []
         self._cuts: list[LimitEvent] = []
         self._slowed = ""
@@ -274,8 +230,7 @@ class Arm(IndependentCopies):
         """Use other settings from the next cycle on."""
         self.cycle = cycle
         self.supervisor.rules = self._rules()
-        for check in self._checks.values():
-            check.factor = cycle.state_speed_factor
+        self._valid.change(cycle)
 
     def limit(self, limits: JointCommandLimits) -> None:
         """Keep torques within these limits of the motors from the next cycle on."""
@@ -306,7 +261,7 @@ class Arm(IndependentCopies):
         if why and self.supervisor.mode.is_following:
             self._fail(TIME, why)
         self.measured.restart()
-        self._positions = tuple(np.full(len(turn), np.nan) for turn in self._turns)
+        self._valid.restart()
         self._origin, self._measured_at = 0, np.inf
         self._forget_torques()
 
@@ -316,10 +271,8 @@ class Arm(IndependentCopies):
         self._flat_map.settle()
         self._release()
         self.second.release()
-        self._stamp = self._accepted_at = self._state_at = 0
-        self._leapt = ""
-        for row in self._accepted.values():
-            row[:] = np.nan
+        self._stamp = self._state_at = 0
+        self._valid.forget()
 
     def _release(self) -> None:
         """End the motion; sides without samples are then carried along nothing."""
@@ -340,8 +293,7 @@ class Arm(IndependentCopies):
     def clear_fault(self) -> None:
         """End the present fault, and believe the next positions that only springs could refuse; the
         arm follows again once it is at rest."""
-        for check in self._checks.values():
-            check.accept_next()
+        self._valid.accept_next()
         self._note(self.supervisor.clear(*self.measured.velocities))
 
     def fail(self, fault: int, text: str) -> None:
@@ -433,7 +385,7 @@ class Arm(IndependentCopies):
     def measure(self, sample: Sample) -> None:
         """Update the measured and the acting state, as :meth:`update` does. Raises InputError for
         invalid signals, and then leaves the state unchanged."""
-        self._measure(self._unwrapped(sample))
+        self._measure(self._valid.unwrapped(sample))
 
     def _measure(self, sample: Sample) -> None:
         assert sample.signals is not None
@@ -478,7 +430,18 @@ class Arm(IndependentCopies):
         """Answer a sample. Without signals, only modes and faults change; in LOST there is no
         torque, except while the damping after a failed stop fades, and the caller sends that of
         :meth:`rest`, once or in every cycle. Nor is there one before :meth:`activate`."""
-        return self.respond(self._without_invalid_sides(self._unwrapped(sample)))
+        sample = self._valid.unwrapped(sample)
+        if self._has_begun:
+            observes = self.measured.observes_links
+            sample = self._valid.of(
+                sample,
+                missed=self._missed,
+                load=self.supervisor.rules.external_load,
+                desired=self.motion.desired[0] if self.motion.is_active else None,
+                compares=not observes,
+                can_stop_on_links=self.laws.on_links is not None and not observes,
+            )
+        return self.respond(sample)
 
     def respond(self, sample: Sample) -> Command:
         """The same for a sample of which the caller has judged what counts, as
@@ -508,81 +471,6 @@ class Arm(IndependentCopies):
         if torque is not None:
             self._stamp = now
         return self._command(now, torque, contact)
-
-    def _unwrapped(self, sample: Sample) -> Sample:
-        """The sample with the positions of continuous joints in the turn nearest the last ones, at
-        first as they are; those of motors at first in the turn nearest their links."""
-        if sample.signals is None or not self._turns[0].any():
-            return sample
-        signals, link = dict(sample.signals), None
-        for side, turn, last in zip(POSITIONS.values(), self._turns, self._positions, strict=True):
-            row = signals.get(side)
-            if row is None or np.shape(row) != turn.shape:
-                continue
-            if link is not None:
-                last[:] = np.where(np.isnan(last), link[self.actuators.joint_of_motor], last)
-            signals[side] = link = in_nearest_turn(turn, last, row)
-            last[:] = np.where(np.isfinite(link), link, last)
-        return sample._replace(signals=signals)
-
-    def _without_invalid_sides(self, sample: Sample) -> Sample:
-        """The sample, without sides whose positions leap, or repeat although the arm moves, and
-        without those that follow a silence and do not agree with the other side."""
-        signals = sample.signals
-        if signals is None or sample.missing or sample.is_late or not self._has_begun:
-            return sample
-        rows = {side: signals[name] for side, name in POSITIONS.items() if name in signals}
-        has_both = len(rows) == 2 and not self.measured.observes_links
-        silence = 1e-9 * (sample.stamp - self._accepted_at) if self._accepted_at else 0.0
-        agrees = -1
-        if has_both and (self._missed or silence > MAX_STEP):
-            load = self.supervisor.rules.external_load
-            agrees = self.resting.agrees(rows[LINKS], rows[MOTORS], load)
-        why = "the springs between links and motors do not carry the arm after the silence"
-        if agrees == 0:
-            self._leapt = self._leapt or BOTH
-        elif agrees < 0 or self._leapt == BOTH:  # no side is left with which the other could agree
-            self._leapt, why = self._leaping(rows, silence)
-        else:
-            self._leapt = ""
-        if self._leapt:
-            if silence <= self.cycle.state_timeout and not self._missed:
-                return sample._replace(is_late=True)
-            return _without_sides(sample, self._missed or self._lacking(self._leapt), why)
-        if has_both and (frozen := self._notice_frozen(rows[LINKS], rows[MOTORS])):
-            lacks = self._lacking((LINKS, MOTORS, BOTH)[frozen - 1])
-            why = "the same positions in every sample, although the arm moves"
-            return _without_sides(sample, lacks, f"{lacks} are frozen: {why}")
-        self._accepted_at = sample.stamp
-        for side, row in rows.items():
-            self._accepted[side][:] = row
-        return sample
-
-    def _leaping(self, rows: Mapping[str, Array], silence: float) -> tuple[str, str]:
-        """The sides that cannot have reached these positions since those that counted, `silence` s
-        ago, and why."""
-        found = {
-            side: why
-            for side, row in rows.items()
-            if (why := self._checks[side].fault_of_all(self._accepted[side], row, silence))
-        }
-        sides = BOTH if len(found) > 1 else "".join(found)
-        return sides, "; ".join(found.values())
-
-    def _lacking(self, side: str) -> str:
-        """What is missing without this side: both, if the arm cannot be stopped on the other."""
-        can_stop = self.laws.on_links is not None and not self.measured.observes_links
-        return side if side == LINKS or can_stop else BOTH
-
-    def _notice_frozen(self, q: Array, theta: Array) -> int:
-        """Which sides are frozen, as :mod:`frozen_sides` numbers them."""
-        wanted = self.motion.desired[0] if self.motion.is_active else q
-        return int(
-            frozen_sides.compiled_notice_frozen(
-                self._actuation.joint_of_motor, self._actuation.torque_share,
-                self.cycle.frozen_distance, self._counts, self._frozen, q, theta, wanted,
-            )
-        )  # fmt: skip
 
     def rest(self, now: int, step: float | None = None) -> Command:
         """The torque that holds the arm at rest at its last position; None if it is not finite.
@@ -633,7 +521,7 @@ class Arm(IndependentCopies):
         q, _, theta, _ = measured.estimator.state
         allowed = tolerance * self.resting.allowed
         implausible = self.resting.judge(q, theta, allowed, moves=is_moving)
-        return str(implausible or self._leaping({LINKS: q, MOTORS: theta}, 0.0)[1])
+        return str(implausible or self._valid.leaping({LINKS: q, MOTORS: theta}, 0.0)[1])
 
     def _evaluate_motion(self, now: int, step: float) -> None:
         """The desired motion and second outputs of this cycle, and the motion ahead of them."""

@@ -17,8 +17,9 @@ from ..controllers.controllers import PERIOD
 from ..controllers.hold_controller import HoldController
 from ..laws.feedforward_law import gravity_load
 from ..laws.flatness_settings import ON_LINKS, FlatnessSettings
-from .arm import MOTORS, Arm
+from .arm import Arm
 from .feedback_state import LONG_AGO
+from .valid_sides import MOTORS
 
 STOPS = ("hold", ON_LINKS)  # act on the measured state: a stop must not depend on a prediction
 

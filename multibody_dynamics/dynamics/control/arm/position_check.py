@@ -57,7 +57,7 @@ class PositionCheck(IndependentCopies):
         self._lower, self._upper = np.full(n, lower, float), np.full(n, upper, float)
         self._longest: Array = np.full(len(names), np.inf)  # s that count, since a rejection
         self._is_believed = np.full(len(names), False)
-        self._all = np.arange(n)
+        self._all, self._elapsed = np.arange(n), np.zeros(n)
         none, no_numbers = np.empty(0, dtype=np.intp), np.empty(0)
         _first_fault(
             none, no_numbers, no_numbers, no_numbers, float(factor), self._speed, self._lower,
@@ -86,7 +86,8 @@ class PositionCheck(IndependentCopies):
             beyond = max(self._lower[joint] - new[k], new[k] - self._upper[joint])
             return (
                 f"position of '{self.names[joint]}' is {new[k]:.4g}, {beyond:.4g} beyond"
-                " its limits; is its zero lost, or its count of turns? ~/enable accepts it"
+                " its limits; is its zero lost, or its count of turns? Clearing the fault (in the"
+                " nodes, ~/enable) accepts it"
             )
         return (
             f"position of '{self.names[joint]}' changed from {old[k]:.4g} to {new[k]:.4g}"
@@ -96,7 +97,8 @@ class PositionCheck(IndependentCopies):
 
     def fault_of_all(self, old: Array, new: Array, elapsed: float) -> str | None:
         """The same for all joints, `elapsed` s after `old`."""
-        return self.fault(self._all, old, new, np.full(len(self._all), elapsed))
+        self._elapsed.fill(elapsed)
+        return self.fault(self._all, old, new, self._elapsed)
 
 
 @compiled_exactly

@@ -170,19 +170,19 @@ def _begun(
 def _with_effects(begun: Callable[..., _Identification]) -> _Identification:
     """An identification after its first fit, with the effects of drives that it requires: first of
     the springs, then of friction, whose errors they explain in part."""
-    plain = begun()
-    if springs := plain.possible_springs():
-        tried = begun(effects=IncludedEffects(springs), nearby=plain)
-        if springs := tried.better_springs(plain):
-            plain = begun(effects=IncludedEffects(springs), nearby=tried)
-    if sites := plain.reversing:
-        tried = begun(effects=IncludedEffects(springs, sites), nearby=plain)
-        better = tried.better_presliding(plain)
+    found = begun()
+    if springs := found.possible_springs():
+        tried = begun(effects=IncludedEffects(springs), nearby=found)
+        if springs := tried.better_springs(found):
+            found = begun(effects=IncludedEffects(springs), nearby=tried)
+    if sites := found.reversing:
+        tried = begun(effects=IncludedEffects(springs, sites), nearby=found)
+        better = tried.better_presliding(found)
         if better == sites:
-            plain = tried
+            found = tried
         elif better:
-            plain = begun(effects=IncludedEffects(springs, better), nearby=plain)
-    return plain
+            found = begun(effects=IncludedEffects(springs, better), nearby=found)
+    return found
 
 
 class _Identification:
@@ -644,10 +644,8 @@ class _Identification:
                 self.solver, self.fit = solver, fit
                 return
             for site, (_, kind) in doubtful.items():
-                velocity, is_shared = (
-                    f"{site}.coulomb_velocity",
-                    parameters.free[index[f"{site}.load"]],
-                )
+                velocity = f"{site}.coulomb_velocity"
+                is_shared = parameters.free[index[f"{site}.load"]]
                 comes_first = site in vague and not is_shared
                 if comes_first or (kind == "coulomb" and not is_shared):
                     parameters.keep(velocity, float(np.exp(prior[index[velocity]])))

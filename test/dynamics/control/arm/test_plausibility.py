@@ -22,10 +22,10 @@ from elastic_arms import (
     shipped,
 )
 from multibody_dynamics.dynamics import control
-from multibody_dynamics.dynamics.control.arm.arm import Sample
 from multibody_dynamics.dynamics.control.arm.arm_settings import ArmSettings
 from multibody_dynamics.dynamics.control.arm.modes import IMPLAUSIBLE, Mode
 from multibody_dynamics.dynamics.control.arm.plausibility import RestingArm, external_loads
+from multibody_dynamics.dynamics.control.arm.valid_sides import Sample
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.flatness import motor_motion
 from multibody_dynamics.dynamics.rigid.crba import gravity_forces
