@@ -72,7 +72,8 @@ class ControllerSetup:
         """Take over live parameters."""
         arm = self.arm
         self.laws.choose(p, self._settings(p), lambda: arm.choose_law(self.laws.in_force))
-        arm.change(p.arm_settings())
+        # the node rejects positions that leap as they arrive, before their stamps count
+        arm.change(replace(p.arm_settings(), state_speed_factor=0.0))
         arm.laws.adapt(p.adapt)
         arm.second.torque_scale = p.torque_limit_scale
         for check in self.position_checks.values():

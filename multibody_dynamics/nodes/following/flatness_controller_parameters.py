@@ -275,9 +275,7 @@ class FlatnessControllerParameters(LawParameters):
 
     def arm_settings(self) -> ArmSettings:
         """What may change while the arm runs."""
-        own = {each.name: getattr(self, each.name) for each in fields(ArmSettings)}
-        # the node rejects positions that leap as they arrive, before their stamps count
-        return ArmSettings(**own | {"state_speed_factor": 0.0})
+        return ArmSettings(**{each.name: getattr(self, each.name) for each in fields(ArmSettings)})
 
     def _reactions(self) -> dict[str, float]:
         """The laws that respond to a collision, as shares of the stiffness of joint_impedance."""
