@@ -10,19 +10,15 @@ docs/flatness_controller_node.md describes topics, parameters and behaviour, and
 """
 
 import sys
-import time
 from collections.abc import Iterator
 from functools import partial
 
-from sensor_msgs.msg import JointState
-
-from ..dynamics.control import LINKS, MOTORS, REPORT, Command, Mode, Sample
+from ..dynamics.control import LINKS, MOTORS, NOT_FINITE, Command, Mode, Sample
 from .base.cycle_supervisor import CycleSupervisor
 from .base.diagnostics import Diagnostics, Status
-from .base.messages import SECOND, MessageError
+from .base.messages import SECOND
 from .base.node_inputs import Inputs
 from .base.other_controllers import OtherControllers
-from .base.qos import best_effort
 from .base.robot_source import RobotSource
 from .base.runtime import ManagedNode, run
 from .following import controller_report as report
@@ -30,21 +26,17 @@ from .following.arm_faults import ArmFaults, approach_rest
 from .following.base_input import BaseInput
 from .following.controlled_robot import controlled_robot
 from .following.controller_setup import ControllerSetup
+from .following.cycle_trigger import CycleTrigger
 from .following.flatness_controller_parameters import FlatnessControllerParameters
 from .following.followed_motion import FollowedMotion
 from .following.impedance_input import ImpedanceInput
 from .following.motor_limits import MotorLimits
-from .following.newest_pair import NewestPair
 from .following.state_pairs import StateInputs
 from .following.stiffness_input import StiffnessInput
 from .following.stream_input import StreamInput
 from .following.trajectory_action import TrajectoryAction
 from .following.trajectory_input import TrajectoryInput
 from .following.wrench_input import WrenchInput
-
-LATE = 2.5  # cycles without a pair, after which the torque follows the reference
-TICK = 0.004  # s, from one cycle without a pair to the next
-WORTH_A_LINE = 0.01  # s without a pair; shorter gaps are only counted
 
 
 class FlatnessControllerNode(ManagedNode[FlatnessControllerParameters]):
@@ -84,8 +76,6 @@ class ControllerCycle:
         self._node, self._setup, self._arm, self._outputs = node, setup, arm, setup.outputs
         self._is_checked = bool(p.design_position)
         self._is_silent, self._mode = True, Mode.INACTIVE
-        self._late_cycles = self._late_stamp = self._sent_at = 0
-        self._unused, self._is_owed = 0, False  # the stamp of states; a cycle without any: by timer
         arm.activate()
         setup.laws.renew()
 
@@ -97,17 +87,14 @@ class ControllerCycle:
             can_stop_on_links=arm.laws.on_links is not None,
             transmissions=robot.model.transmissions,
         )
-        self._newest = NewestPair(node.defer, self._run)
         self._inputs = inputs = Inputs(node)
         self._supervisor = supervisor = CycleSupervisor(
             node,
             inputs,
-            cycle=self._on_timer,
+            cycle=lambda _, begin: self._trigger.on_timer(begin),
             has_state=lambda: states.has_state,
             on_jump=self._restart,
         )
-        # ns, for which a state may wait for the timer
-        self._wait = round(SECOND * p.period) if supervisor.has_timer else 0
         self._faults = faults = ArmFaults(node, arm, states, self._answer)
         self._followed = followed = FollowedMotion(
             node, arm.motion, arm.feedback.state.q, supervisor.events,
@@ -124,12 +111,9 @@ class ControllerCycle:
         arm.base = self._base.reference
         ImpedanceInput(inputs, supervisor, followed, setup.laws)
         StiffnessInput(node, inputs, arm.second, followed, self._limits, lambda: arm.joint_torque)
-        for side, topic in states.topics.items():
+        for side in states.topics:
             states.watch(side, supervisor.watch(partial(self._on_stale, side)))
-            quality = best_effort(p.state_queue_depth)
-            inputs.listen(JointState, topic, partial(self._on_states, side, topic), quality)
-        if not supervisor.has_timer:
-            node.activation.timer(TICK, self._on_tick)
+        self._trigger = CycleTrigger(node, inputs, supervisor, states, arm, self._run)
         self._diagnostics = Diagnostics(node, robot.model.name, self._statuses)
         self._diagnostics.add(OtherControllers(node, self._outputs.command_topic).statuses)
         self.reconfigure(p)
@@ -148,73 +132,18 @@ class ControllerCycle:
         self._wrench.wrench.restart()
         self._base.restart()
         self._states.restart()
-        self._newest.cancel()
-        self._late_stamp = self._sent_at = self._unused = 0
-        self._is_owed = False
+        self._trigger.restart()
 
     def _end(self) -> None:
-        self._newest.cancel()
         self._followed.end_goal("the node was deactivated")
         self._publish_safe_output()
         self._arm.deactivate()
-
-    # Inputs
-
-    def _on_states(self, side: str, topic: str, message: JointState) -> None:
-        """Run a cycle if this completes a pair, or if the other side is missing."""
-        begin = time.monotonic_ns()
-        supervisor, states = self._supervisor, self._states
-        if not supervisor.take(topic, states.sides[side], message):
-            return
-        try:
-            is_pair = states.add(side, self._node.parameters.pair_tolerance)
-        except MessageError as error:
-            self._inputs.reject(topic, error)
-            is_pair = False
-        is_alone = not is_pair and states.runs_on(side)
-        if not (is_pair or is_alone):
-            return
-        states.read()
-        stamp = states.stamp if is_pair else states.sides[side].stamp
-        if supervisor.has_timer and not self._is_owed:
-            self._unused = stamp
-            return
-        self._is_owed = False
-        if is_pair:
-            self._newest.take(begin, stamp, self._node.parameters.state_timeout)
-        else:
-            self._run(stamp, begin)
-
-    def _on_timer(self, _: int, begin: int) -> None:
-        """Run a cycle on the newest states with their stamp, or, if there are none, as soon as
-        some arrive: each counts once."""
-        stamp, self._unused = self._unused, 0
-        self._is_owed = not stamp
-        if stamp:
-            self._run(stamp, begin)
-        else:
-            self._on_tick()
-
-    def _on_tick(self) -> None:
-        """While pairs are late, keep the torque on the reference."""
-        supervisor, arm = self._supervisor, self._arm
-        if self._newest.is_due or not (self._sent_at and arm.supervisor.mode.is_following):
-            return
-        late = supervisor.now() - self._sent_at
-        if LATE * arm.period < 1e-9 * late < self._node.parameters.state_timeout:
-            self._run(self._states.stamp + late, time.monotonic_ns(), is_late=True)
 
     # The cycle
 
     def _run(self, stamp: int, begin: int, *, is_late: bool = False) -> None:
         """Run one cycle with this stamp (ns), which began at `begin`, monotonic ns; is_late: a pair
         should have arrived."""
-        if stamp <= self._late_stamp:  # its time has been answered: states have become later
-            self._newest.skipped += 1
-            self._sent_at = self._supervisor.now()
-            return
-        if self._supervisor.reject_if_late("motor_states", stamp):
-            return
         states = self._states
         measured, wanted = self._arm.measured.estimator.state, self._arm.motion.desired
         external = self._wrench.joint_torque(stamp, wanted, measured.q)
@@ -226,14 +155,6 @@ class ControllerCycle:
             self._is_checked = self._setup.check_first(sample)
             self._answer(self._arm.command(stamp))
             return
-        if is_late:
-            self._late_cycles += 1
-            self._late_stamp = stamp
-            if (gap := 1e-9 * (stamp - states.stamp)) >= WORTH_A_LINE:
-                self._node.get_logger().warning(
-                    f"no matching states for {gap:.3f} s: the torque follows the reference",
-                    throttle_duration_sec=1.0,
-                )
         command = self._arm.update(sample)
         if command.torque is None:
             self._answer(command)
@@ -243,23 +164,17 @@ class ControllerCycle:
         self._answer(command)
         states.has_begun = True
         now = self._supervisor.record(begin, stamp)
-        self._arm.note_delay(now - self._wait)
-        self._sent_at = self._sent_at if is_late else now
+        self._arm.note_delay(now - self._trigger.wait)
+        if not is_late:
+            self._trigger.note_torque(now)
 
     def _answer(self, command: Command) -> None:
         """Report what has changed, fall silent if the arm is lost, and judge the goal."""
-        for event in command.events:
-            self._faults.report(event, command.mode, self._followed)
-            if event.fault.text == "torque not finite" and not event.is_over:
-                self._wrench.wrench.drop()
-        if (contact := command.contact) is not None:
-            self._outputs.publish_collision(contact, command)
-            if self._node.parameters.collision_reaction == REPORT:
-                self._node.get_logger().warning(f"contact: {contact.text}")
-                self._supervisor.events.add("contact", contact.text)
-        if command.slowed:
-            self._node.get_logger().warning(command.slowed)
-            self._supervisor.events.add("oscillation", command.slowed)
+        self._faults.report(command, self._followed)
+        if any(event.fault.code == NOT_FINITE for event in command.events if not event.is_over):
+            self._wrench.wrench.drop()  # which may be the cause
+        if command.contact is not None:
+            self._outputs.publish_collision(command.contact, command)
         if command.mode is Mode.HOLDING and not self._mode.is_following:
             self._followed.warn_outside(command.q)
         self._mode = command.mode
@@ -318,8 +233,7 @@ class ControllerCycle:
     def _statuses(self) -> Iterator[Status]:
         reaction = self._node.parameters.collision_reaction
         yield self._supervisor.status(self._states.ages, self._faults.problem())
-        own = {"pairs skipped": self._newest.skipped, "cycles without a pair": self._late_cycles}
-        yield self._inputs.status(self._states.counts | own)
+        yield self._inputs.status(self._states.counts | self._trigger.counts)
         yield self._limits.status()
         yield from report.statuses(self._setup, self._followed, reaction)
 

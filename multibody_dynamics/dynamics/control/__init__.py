@@ -37,6 +37,7 @@ Supervisor               mode and fault of an arm
 Mode                     what acts on the arm: nothing, a law, a stop, ...
 FAULTS                   all faults: to which mode they lead, and how they end
 NO_DESIGN                code of the fault that no law is stable at the first position
+NOT_FINITE               code of the fault that a law has no finite torque
 Fault                    a row of FAULTS
 Event                    a fault that has become active, or was cleared
 CollisionReaction        notices contacts, and plans a retraction
@@ -251,15 +252,16 @@ QUANTITIES               all quantities of MotionLimits
 from warnings import warn
 
 from .arm import cycle_clock, modes, plausibility, sampled_input, sampled_motion
-from .arm.arm import Arm, Command
+from .arm.arm import Arm
 from .arm.arm_settings import ArmSettings
 from .arm.base_reference import BaseReference
 from .arm.collision_reaction import OFF, REACTIONS, REPORT, CollisionReaction, Contact
+from .arm.command import Command
 from .arm.cycle_settings import LONGEST_LEAD, MOST_RECOVERIES, CycleSettings
 from .arm.desired_motion import DesiredMotion, Planned, Splice, TrajectoryRequest, plan, reject_jump
 from .arm.learned_motion import LearnedMotion
 from .arm.measured_arm import MeasuredArm
-from .arm.modes import FAULTS, NO_DESIGN, Fault, Mode
+from .arm.modes import FAULTS, NO_DESIGN, NOT_FINITE, Fault, Mode
 from .arm.plausibility import Implausible, RestingArm, external_loads, softest_outputs
 from .arm.position_check import PositionCheck, position_checks
 from .arm.printed_cycle import PrintedCycle, printed_cycle
@@ -422,7 +424,7 @@ __all__ = [
     "Arm", "Sample", "LINKS", "MOTORS", "BOTH", "CycleTimes", "Command", "ArmSettings",
     "FlatnessSettings", "DesignedLaws", "MeasuredArm",
     "RestingArm", "Implausible", "external_loads", "softest_outputs",
-    "Supervisor", "Mode", "FAULTS", "NO_DESIGN", "Fault", "Event",
+    "Supervisor", "Mode", "FAULTS", "NO_DESIGN", "NOT_FINITE", "Fault", "Event",
     "CollisionReaction", "Contact", "REACTIONS", "OFF", "REPORT", "ON_LINKS", "FeedforwardLaw",
     # what an arm follows
     "DesiredMotion", "TrajectoryRequest", "plan", "Planned", "Splice", "reject_jump",

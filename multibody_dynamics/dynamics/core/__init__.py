@@ -88,6 +88,7 @@ Compilation:
 compiled          machine code of a recursion, cached on disk
 inlined           marks a small function that compiled code may call
 compiled_exactly  as `compiled`, with every operation rounded as in generated C
+BoundCall         calls of a compiled function with arrays that stay where they are
 inlined_exactly   as `inlined`, for functions that `compiled_exactly` code calls
 copy_row          copies a vector in compiled code, without compiling an error message
 IS_COMPILED       whether Numba is installed and enabled
@@ -107,6 +108,7 @@ from .background_process import (
 )
 from .batches import times, transposed
 from .baumgarte import Baumgarte
+from .bound_calls import BoundCall
 from .checked_rows import CheckedRows
 from .compilation import (
     IS_COMPILED,
@@ -181,7 +183,8 @@ __all__ = [
     "record_fields", "Field", "Integers",
     "BackgroundProcess", "BackgroundThread", "worker_processes", "in_order",
     # compilation
-    "compiled", "inlined", "compiled_exactly", "inlined_exactly", "copy_row", "IS_COMPILED",
+    "compiled", "inlined", "compiled_exactly", "inlined_exactly", "BoundCall", "copy_row",
+    "IS_COMPILED",
     "when_compiling", "cache_directory", "load_machine_code", "store_machine_code", "cached_result",
 ]  # fmt: skip
 

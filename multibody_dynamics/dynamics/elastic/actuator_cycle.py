@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import Array, IndependentCopies, InputError
+from ..core import Array, BoundCall, IndependentCopies, InputError
 from .actuator_tables import (
     BEYOND_TRAVEL,
     BRISTLE_STATE,
@@ -151,7 +151,7 @@ class MotorFeedforward(IndependentCopies):
         self.load = np.zeros(m)
         self.flags = np.zeros(m, dtype=np.int64)
         joints, motors, laws, pieces = actuator_rows(actuators)
-        self._update = partial(
+        self._update = BoundCall(
             compiled_feedforward if actuators.variable_joints else compiled_single_feedforward,
             joints,
             motors,
@@ -242,7 +242,7 @@ class SpringSolver(IndependentCopies):
         self.deflection = np.zeros(m)
         joints, _, laws, pieces = actuator_rows(actuators)
         self.states = np.zeros(actuators.state_count)
-        self.update: Callable[[], None] = partial(
+        self.update: Callable[[], None] = BoundCall(
             compiled_springs,
             joints,
             laws,

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ...dynamics.control import Arm, Command, Event, Mode
+from ...dynamics.control import REPORT, Arm, Command, Event, Mode
 from ..base.diagnostics import ERROR, STALE
 from ..base.messages import SECOND
 from ..base.runtime import ManagedNode
@@ -37,9 +37,21 @@ class ArmFaults:
     ) -> None:
         self._node, self._arm, self._states, self._answer = node, arm, states, answer
 
-    def report(self, event: Event, mode: Mode, followed: FollowedMotion) -> None:
-        """Log a fault that has begun or ended; one that has begun is counted, and ends the goal.
-        mode: to which the fault has led."""
+    def report(self, command: Command, followed: FollowedMotion) -> None:
+        """Log faults that have begun or ended, and what else the arm has noticed; what has begun is
+        counted, and a fault ends the goal."""
+        for event in command.events:
+            self._report(event, command.mode, followed)
+        noticed = {}
+        if command.slowed:
+            noticed["oscillation"] = command.slowed
+        if command.contact is not None and self._node.parameters.collision_reaction == REPORT:
+            noticed["contact"] = command.contact.text
+        for name, text in noticed.items():
+            self._node.get_logger().warning(f"{name}: {text}")
+            followed.events.add(name, text)
+
+    def _report(self, event: Event, mode: Mode, followed: FollowedMotion) -> None:
         log, fault = self._node.get_logger(), event.fault
         if event.is_over:
             log.info(str(event))
@@ -89,7 +101,7 @@ def approach_rest(arm: Arm, stamp: int, last_stamp: int) -> Iterator[Command]:
     """The torque that holds the arm at its last position, at `stamp` (ns); if rate limits do not
     allow it in one step after the torque of `last_stamp`, it is approached cycle by cycle, sleeping
     in between."""
-    period = arm.period or PERIOD
+    period = arm.times.period or PERIOD
     last = stamp + int(SECOND * LONGEST_APPROACH)
     step = min(1e-9 * (stamp - last_stamp), period)
     while True:

@@ -165,7 +165,7 @@ class SampledArm:
         )
         own = {name: p[name] for name in modes.Rules._fields if name in p}
         arm.supervisor.rules = arm.supervisor.rules._replace(**own)  # `limit` has set its own
-        arm.times = CycleTimes(p["period"], p["max_step"])
+        arm.times.expected = CycleTimes(p["period"], p["max_step"])
         arm.transfer.max_step = p["max_step"]
         second: Any = FixedOutputs(np.zeros((3, len(actuators.variable_joints))))
         second.rows[0] = resting_second_outputs(actuators)
@@ -279,7 +279,7 @@ class SampledArm:
                 self._actuation, self.arm.resting, p, self.counts, self.filters.samples,
                 self._frozen, self.arm.resting.springs, self.is_active, motion.is_active, time,
                 link_time, motor_time, np.array(q, dtype=float), np.array(theta, dtype=float),
-                self.clock.elapsed[0], *self.arm.reference,
+                self.clock.elapsed[0], motion.desired, self.arm.reference.motors,
             )  # fmt: skip
             if self.is_active:
                 self._run()

@@ -52,6 +52,7 @@ from multibody_dynamics.dynamics import (
     rigid,
     tasks,
 )
+from multibody_dynamics.dynamics.control.signals.frozen_sides import compiled_notice_frozen
 from robots import panda
 
 MODEL, ACTUATORS, REST = linear_arm()
@@ -127,6 +128,7 @@ def damped_arm() -> plant.ElasticRobot:
 MOTORS = ACTUATORS.motors
 # Of classes that are found in no arm, and whose arguments cannot be guessed.
 EXAMPLES: dict[str, Callable[[], Any]] = {
+    "BoundCall": lambda: core.BoundCall(compiled_notice_frozen, np.zeros(N)),
     "AdaptiveFeedforward": lambda: control.AdaptiveFeedforward(panda()),
     "CollisionReaction": lambda: control.CollisionReaction(
         control.CollisionDetector(MODEL, ACTUATORS, None), MODEL.limits
@@ -290,7 +292,7 @@ def drive(x: Any) -> dict[str, Any]:
     if isinstance(x, control.Arm):
         rest = at_start(Robot(x.model, x.actuators, REST))[0]
         q, theta = (rng.normal(row, 1e-3, (20, row.size)) for row in (rest[0], rest[2]))
-        begin = 1e-9 * x._stamp if x._stamp else 0.0
+        begin = 1e-9 * x.times.answered
         for k in range(20):
             answers.append(x.update(sample_of(x, begin + 1e-3 * k, q[k], theta[k])).torque)
     else:

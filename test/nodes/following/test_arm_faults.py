@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from elastic_arms import at_rest_under, at_start, linear_arm, sample_of
-from multibody_dynamics.dynamics.control import FAULTS, Command, Event, Mode
+from multibody_dynamics.dynamics.control import FAULTS, Command, Contact, Event, Mode
 from multibody_dynamics.dynamics.motion import JointCommandLimits
 from multibody_dynamics.nodes.base.diagnostics import ERROR, STALE, EventCounter
 from multibody_dynamics.nodes.following import arm_faults
@@ -35,11 +35,11 @@ class Bench:
         self.ends: list[tuple[str, ErrorCode]] = []
         log = SimpleNamespace(
             info=lambda text: self.logged.append(("info", text)),
+            warning=lambda text: self.logged.append(("warning", text)),
             error=lambda text: self.logged.append(("error", text)),
         )
-        node = SimpleNamespace(
-            get_logger=lambda: log, parameters=SimpleNamespace(recovery_speed=0.1)
-        )
+        self.parameters = SimpleNamespace(recovery_speed=0.1, collision_reaction="report")
+        node = SimpleNamespace(get_logger=lambda: log, parameters=self.parameters)
         self.followed = SimpleNamespace(
             events=EventCounter(), end_goal=lambda why, code: self.ends.append((why, code))
         )
@@ -54,7 +54,11 @@ class Bench:
         return command
 
     def report(self, event: Event, mode: Mode = Mode.STOPPING) -> None:
-        self.faults.report(event, mode, self.followed)
+        self.noticed(events=(event,), mode=mode)
+
+    def noticed(self, **changes) -> None:
+        """Report a command with these changes."""
+        self.faults.report(self.arm.command(0)._replace(**changes), self.followed)
 
 
 @pytest.fixture
@@ -83,6 +87,21 @@ def test_the_end_of_a_fault_is_only_logged(bench):
     assert bench.logged == [("info", "tracking error: cleared")]
     assert bench.ends == []
     assert bench.followed.events.totals == {}
+
+
+def test_contacts_that_are_only_reported_and_oscillations_are_logged_and_counted(bench):
+    contact = Contact(0, np.zeros(2), "hit of 9 N m at 'elbow'")
+    bench.noticed(contact=contact, slowed="the links oscillate")
+    assert bench.logged == [
+        ("warning", "oscillation: the links oscillate"),
+        ("warning", "contact: hit of 9 N m at 'elbow'"),
+    ]
+    assert bench.followed.events.totals == {"oscillation": 1, "contact": 1}
+    bench.logged.clear()
+    bench.parameters.collision_reaction = "stop"  # the fault tells of the contact
+    bench.noticed(contact=contact)
+    assert bench.logged == []
+    assert bench.ends == []
 
 
 def test_before_the_first_cycle_states_are_missing(bench):

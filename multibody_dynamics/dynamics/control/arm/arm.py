@@ -6,7 +6,7 @@
     Sample -> ValidSides          without what cannot be
            -> MeasuredArm         q, q', theta, theta', torques of springs, contacts
            -> FeedbackState       the same when the torque takes effect, where delays are known
-           -> DesiredMotion       what is wanted now and ahead, q .. q''''
+           -> ArmReference        the desired motion now and ahead, q .. q'''', with Q, Q', Q''
            -> Supervisor          mode and fault, by the table of `modes`
            -> one of DesignedLaws -> BumplessTransfer, which limits -> Command
 
@@ -14,12 +14,12 @@ The node, studies and simulations run this cycle.
 """
 
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ...core import SECOND, Array, DynamicsError, IndependentCopies
-from ...elastic import Actuators, MotorFeedforward
+from ...elastic import Actuators
 from ...model import MultibodyModel
 from ...motion import (
     JointCommandLimits,
@@ -28,9 +28,13 @@ from ...motion import (
     joint_turns,
 )
 from ...motion.segments import MODES
-from ...rigid import InverseDynamicsSolver
 from ..controllers.bumpless_transfer import BumplessTransfer
-from ..controllers.controllers import PERIOD, Computed, LinearFeedback, compiled_link_friction
+from ..controllers.controllers import (
+    Computed,
+    Controller,
+    LinearFeedback,
+    compiled_link_friction,
+)
 from ..controllers.hold_controller import HoldController
 from ..controllers.stop_forecast import stop_distances
 from ..impedance.live_impedance import LiveImpedance
@@ -42,28 +46,19 @@ from ..observers.collision_thresholds import PUSH
 from ..records.actuation import actuation
 from ..signals.derivative_filter import MAX_STEP
 from ..trajectories.stream_design import design_stream
+from .arm_reference import ArmReference
 from .arm_settings import ArmSettings
 from .base_reference import BaseReference
-from .collision_reaction import LAWS_OF_REACTIONS, OFF, REPORT, RETRACT, CollisionReaction, Contact
+from .collision_reaction import LAWS_OF_REACTIONS, RETRACT, CollisionReaction, Contact
+from .command import Command
 from .desired_motion import DesiredMotion, TrajectoryRequest
 from .feedback_state import FeedbackState
 from .measured_arm import MeasuredArm
-from .modes import (
-    CONTACT,
-    IMPLAUSIBLE,
-    NOT_FINITE,
-    STOPPING,
-    TIME,
-    YIELDING,
-    Mode,
-    Rules,
-    Situation,
-    top_speeds,
-)
+from .modes import CONTACT, IMPLAUSIBLE, NOT_FINITE, TIME, Mode, Rules, Situation, top_speeds
 from .plausibility import RestingArm
 from .stiffness_reference import StiffnessReference
 from .supervisor import Event, Supervisor
-from .torque_steps import CycleTimes, feedback_share, next_period, torque_step
+from .torque_steps import CycleTimes, TorqueTimes
 from .valid_sides import BOTH, LINKS, MOTORS, Sample, ValidSides
 
 STOP_TRANSFER = 0.05  # s for a damped stop to take over the torque
@@ -71,39 +66,6 @@ SLOWED = (
     "the links oscillate, and the desired motion does not explain it: until the next activation,"
     " their disturbances are compensated as slowly as a soft base requires (base_frequency)"
 )
-
-
-class Command(NamedTuple):
-    """The answer to a sample, in values that nobody changes.
-
-    stamp : ns, of the sample. torque : (m,) to be sent, N m; None if there is nothing to send.
-    reference : (4, m) theta, theta', theta'' and torque of the motors along the desired motion.
-    desired : (5, n) q .. q'''' against which errors are judged; error : (2, n) of q and q'.
-    q, qd : (n,) on which the law acts; estimated : q and q' (n,) as measured; joint_torque : (n,)
-    of the springs; external : (n,) external torques, None without detection of contacts. second :
-    (3, v) second outputs.
-    ahead_by : s, from `stamp` to the time of `desired`. mode, events, cuts : what has changed, and
-    what was limited. contact : one that has just been noticed. slowed : what has become slower
-    because an oscillation was just noticed, or "".
-    """
-
-    stamp: int
-    torque: Array | None
-    reference: Array
-    desired: Array
-    error: Array
-    q: Array
-    qd: Array
-    estimated: tuple[Array, Array]
-    joint_torque: Array
-    external: Array | None
-    second: Array
-    ahead_by: float
-    mode: Mode
-    events: tuple[Event, ...]
-    cuts: tuple[LimitEvent, ...]
-    contact: Contact | None
-    slowed: str = ""
 
 
 class Arm(IndependentCopies):
@@ -120,10 +82,9 @@ class Arm(IndependentCopies):
         :meth:`change`. motion : what the arm follows; a new DesiredMotion if not given.
 
     Attributes, for reading: the parts named in the module, `measured`, `feedback`, `motion`,
-    `second`, `supervisor`, `laws`, `transfer`, `collisions` (None without detection); `base`, the
-    motion of the base, None if it is fixed, which may be set between cycles; `times`, what
-    is expected of the times of the cycle; `name`, of the law that acts, and `chosen`, of the one
-    that acts while following.
+    `reference`, `second`, `supervisor`, `laws`, `transfer`, `collisions` (None without detection);
+    `base`, the motion of the base, None if it is fixed, which may be set between cycles; `times` of
+    the cycle; `name`, of the law that acts, and `chosen`, of the one that acts while following.
     """
 
     def __init__(
@@ -156,20 +117,13 @@ class Arm(IndependentCopies):
         if self.measured.detector is not None:
             self.collisions = CollisionReaction(self.measured.detector, self.motion.limits)
         self.base: BaseReference | None = None
-        self._wanted = InverseDynamicsSolver(model, "body")
-        self._ahead = InverseDynamicsSolver(model, "body")
+        self.reference = ArmReference(model, actuators)
         self._actuation = actuation(actuators)
-        self._flat_map = MotorFeedforward(actuators, self._wanted.state, self._wanted.result)
-        self._flat_map.update()  # compile now, too
-        self._flat_map.advance(PERIOD)
         self._links_have_friction = bool(actuators.has_link_friction.any())
-        self._motors: Array = self._flat_map.result.copy()
-        self._rates = self.motion.desired[1:3], self._motors[1:3]
         self.chosen = self.name = settings.law
-        self.times = CycleTimes(settings.controllers[settings.law].period, MAX_STEP)
-        self._period = self._lead = 0.0
-        self._share = 1.0  # of the feedback
-        self._state_at, self._interval = 0, 0.0  # ns of the last state, s since that before it
+        period = settings.controllers[settings.law].period
+        self.times = TorqueTimes(CycleTimes(period, MAX_STEP))
+        self._lead = 0.0  # s, of the torque before the reference
         self._stop_distances = np.full((2, model.n), np.inf)
         self._missed = ""  # what the last sample lacked
         self._valid = ValidSides(model, actuators, self.resting, self.cycle)
@@ -244,7 +198,7 @@ class Arm(IndependentCopies):
         balances the springs; the motion is then a hold. The filters run on, so an arm that moves
         is stopped first: at once, or when they have settled."""
         self._is_active, self._has_begun, self._first_torque = True, False, torque
-        self._period = self._lead = 0.0
+        self.times.period = self._lead = 0.0
         self.laws.renew()
         self._forget_torques()
 
@@ -259,25 +213,26 @@ class Arm(IndependentCopies):
         moved on, stops."""
         self.supervisor.restart(0.0)
         if why and self.supervisor.mode.is_following:
-            self._fail(TIME, why)
+            self.fail(TIME, why)
         self.measured.restart()
         self._valid.restart()
-        self._origin, self._measured_at = 0, np.inf
+        self.times.restart()
+        self._measured_at = np.inf
         self._forget_torques()
 
     def _forget_torques(self) -> None:
         """Forget what the torques were."""
         self.feedback.restart()
-        self._flat_map.settle()
+        self.reference.settle()
         self._release()
         self.second.release()
-        self._stamp = self._state_at = 0
+        self.times.forget_torques()
         self._valid.forget()
 
     def _release(self) -> None:
         """End the motion; sides without samples are then carried along nothing."""
         self.motion.release()
-        self._motors[1:3] = 0.0
+        self.reference.stop_motors()
 
     def choose_law(self, name: str) -> None:
         """Follow with another law from now on, changing over from the one that acts."""
@@ -297,14 +252,15 @@ class Arm(IndependentCopies):
         self._note(self.supervisor.clear(*self.measured.velocities))
 
     def fail(self, fault: int, text: str) -> None:
-        """Stop the arm for a reason that the caller has found."""
-        self._fail(fault, text)
+        """Stop the arm for a reason that is outside of the rules."""
+        now = self.times.seconds(self.times.answered)
+        self._note(self.supervisor.fail(fault, now, *self.measured.velocities, text))
 
     def note_delay(self, now: int) -> None:
         """Note that the last command was sent at `now` (ns)."""
-        delay = 1e-9 * (now - self._stamp)
-        now_s = self._seconds(self._stamp)
-        self._note(self.supervisor.note_delay(now_s, delay, *self.measured.velocities))
+        times = self.times
+        delay, then = 1e-9 * (now - times.answered), times.seconds(times.answered)
+        self._note(self.supervisor.note_delay(then, delay, *self.measured.velocities))
 
     @property
     def stream_limits(self) -> StreamLimits:
@@ -343,11 +299,6 @@ class Arm(IndependentCopies):
     # For reports
 
     @property
-    def period(self) -> float:
-        """s, of the last cycle that was on time; 0 before the second one."""
-        return self._period
-
-    @property
     def answer(self) -> str:
         """What is done about the present fault, in words."""
         if self.supervisor.mode is Mode.YIELDING:
@@ -358,11 +309,6 @@ class Arm(IndependentCopies):
     def mode_of_motion(self) -> str:
         """'stopped', or what the motion does."""
         return "stopped" if self.supervisor.fault is not None else self.motion.mode
-
-    @property
-    def reference(self) -> tuple[Array, Array]:
-        """(5, n) and (4, m): the desired state of the links, and motors, of the last cycle."""
-        return self.motion.desired, self._motors
 
     # What is measured
 
@@ -386,29 +332,6 @@ class Arm(IndependentCopies):
         """Update the measured and the acting state, as :meth:`update` does. Raises InputError for
         invalid signals, and then leaves the state unchanged."""
         self._measure(self._valid.unwrapped(sample))
-
-    def _measure(self, sample: Sample) -> None:
-        assert sample.signals is not None
-        signals, second = sample.signals, self.second.rows
-        self._origin = self._origin or sample.stamp
-        t = self._seconds(sample.stamp)
-        if sample.missing == LINKS:
-            signals = self.measured.without_links(signals, second)
-        elif sample.missing == MOTORS:
-            signals = {**signals, "motor_position": self.motors_at_rest(signals["link_position"])}
-        elif self._missed == MOTORS:  # they are not where links at rest had them
-            self.measured.estimator.reset()
-        self._missed = sample.missing
-        if self.laws.late is not None:
-            self.laws.late.elapsed += max(t - self._measured_at, 0.0)
-        self._measured_at = t
-        acted = self.feedback.acted(t, self.transfer.torque)
-        self.measured.announced[:] = 0.0 if sample.external is None else sample.external
-        if sample.is_late:
-            self.measured.coast(t, self._rates, second)
-        else:
-            self.measured.update(t, signals, acted, second)
-        self.feedback.update(t, second[:2])
 
     @property
     def judges_returns(self) -> bool:
@@ -446,30 +369,21 @@ class Arm(IndependentCopies):
     def respond(self, sample: Sample) -> Command:
         """The same for a sample of which the caller has judged what counts, as
         :func:`.take_samples` does."""
-        now, step = sample.stamp, self._step_to(sample.stamp)
+        now, step = sample.stamp, self.times.since_torque(sample.stamp)
         contact = torque = None
         try:
             if sample.signals is not None:
-                if self.base is not None:
-                    self.measured.move_base(*self.base.at(now))
                 self._measure(sample)
-                if self._is_active and not (self.motion.is_active or self.supervisor.is_final):
-                    self._begin(now)
-                if self.motion.is_active:
-                    # without torques, a long step is no period
-                    self._evaluate_motion(now, 0.0 if self.supervisor.mode is Mode.LOST else step)
+                self._begin(now)
             if self.motion.is_active:
+                if sample.signals is not None:
+                    self._refer(now, step)
                 contact = self._supervise(sample, step)
-                if sample.signals is not None and self.supervisor.mode is not Mode.LOST:
-                    torque = self._act(step, sample)
-                elif sample.signals is not None and sample.missing in ("", LINKS):
-                    torque = self._damp(sample, step)
+                torque = self._act(sample, step)
         except DynamicsError as error:
-            self._fail(NOT_FINITE, str(error))
+            self.fail(NOT_FINITE, str(error))
             if self.motion.is_active:
-                torque = self._rest(now, torque_step(self.times, step, self._period))
-        if torque is not None:
-            self._stamp = now
+                torque = self._rest(now, self.times.torque_step(step))
         return self._command(now, torque, contact)
 
     def rest(self, now: int, step: float | None = None) -> Command:
@@ -478,25 +392,52 @@ class Arm(IndependentCopies):
         step : s after the last torque, by which this one may differ from it as far as limits allow,
             without a fade, because no further torque may follow; None: this is one of many cycles.
         """
-        at_once = step is not None
         if step is None:
-            step = torque_step(self.times, self._step_to(now), self._period)
-        torque = self._rest(now, step, at_once=at_once)
-        if torque is not None:
-            self._stamp = now
-        command = self._command(now, torque, None)
+            step = self.times.torque_step(self.times.since_torque(now))
+        else:
+            self._start_new_law(now)
+            self.transfer.share = 1.0
+        command = self._command(now, self._rest(now, step), None)
         return command._replace(error=np.zeros_like(command.error), ahead_by=0.0)
 
     def command(self, now: int) -> Command:
         """What has changed since the last command, without a torque."""
         return self._command(now, None, None)
 
+    def _measure(self, sample: Sample) -> None:
+        """The state as measured, and the one to act on."""
+        assert sample.signals is not None
+        measured, signals, second = self.measured, sample.signals, self.second.rows
+        self.times.begin(sample.stamp)
+        t = self.times.seconds(sample.stamp)
+        if self.base is not None:
+            measured.move_base(*self.base.at(sample.stamp))
+        if sample.missing == LINKS:
+            signals = measured.without_links(signals, second)
+        elif sample.missing == MOTORS:
+            signals = {**signals, "motor_position": self.motors_at_rest(signals["link_position"])}
+        elif self._missed == MOTORS:  # they are not where links at rest had them
+            measured.estimator.reset()
+        self._missed = sample.missing
+        if self.laws.late is not None:
+            self.laws.late.elapsed += max(t - self._measured_at, 0.0)
+        self._measured_at = t
+        acted = self.feedback.acted(t, self.transfer.torque)
+        measured.announced[:] = 0.0 if sample.external is None else sample.external
+        if sample.is_late:
+            measured.coast(t, (self.motion.desired[1:3], self.reference.motors[1:3]), second)
+        else:
+            measured.update(t, signals, acted, second)
+        self.feedback.update(t, second[:2])
+
     def _begin(self, now: int) -> None:
-        """Hold the measured position."""
+        """Hold the measured position, unless there is a motion."""
         p, measured = self.cycle, self.measured
+        if self.motion.is_active or not self._is_active or self.supervisor.is_final:
+            return
         if not self._has_begun:
-            if why := self._implausible():
-                self._fail(IMPLAUSIBLE, f"{why}; correct it, or accept it by load_tolerance")
+            if why := self._valid.implausible(measured):
+                self.fail(IMPLAUSIBLE, f"{why}; correct it, or accept it by load_tolerance")
                 return
             first = self._first_torque
             self.transfer.torque[:] = measured.holding_torque() if first is None else first
@@ -506,35 +447,22 @@ class Arm(IndependentCopies):
         self.motion.hold(measured.estimator.state.q, now)
         if not self._has_begun:
             knows_speed = measured.knows_speed
-            self.supervisor.activate(self._seconds(now), *measured.velocities, knows_speed)
+            self.supervisor.activate(self.times.seconds(now), *measured.velocities, knows_speed)
             self._has_begun = True
         else:  # after time jumped: the velocities are not known yet
             self._start_law(now)
             self.transfer.duration = p.transfer_time
 
-    def _implausible(self) -> str:
-        """Why the first positions cannot be those of this arm at rest; empty if they can."""
-        measured, tolerance = self.measured, self.cycle.load_tolerance
-        is_moving = bool((measured.speed > self.cycle.recovery_speed).any())
-        if not tolerance or measured.observes_links:
-            return ""
-        q, _, theta, _ = measured.estimator.state
-        allowed = tolerance * self.resting.allowed
-        implausible = self.resting.judge(q, theta, allowed, moves=is_moving)
-        return str(implausible or self._valid.leaping({LINKS: q, MOTORS: theta}, 0.0)[1])
-
-    def _evaluate_motion(self, now: int, step: float) -> None:
+    def _refer(self, now: int, step: float) -> None:
         """The desired motion and second outputs of this cycle, and the motion ahead of them."""
+        if self.supervisor.mode is not Mode.LOST:  # without torques, a long step is no period
+            self.times.note_period(step)
         time = now + int(SECOND * self._ahead_by)
-        self.motion.evaluate(time, self._wanted.state)
-        self._period = next_period(step, self._period)
         delay = self.settings.command_delay - self.feedback.lead  # 0 if the state is predicted
-        self._lead = self.cycle.feedforward_lead * self._period + delay
-        self.motion.look_ahead(time + int(SECOND * self._lead), self._ahead.state)
-        if self.base is not None:
-            self._ahead.move_base(*self.base.at(time + int(SECOND * self._lead)))
-            self._wanted.move_base(*self.base.at(time))
-        self._cuts += self.second.evaluate(time, self.joint_torque)
+        self._lead = self.cycle.feedforward_lead * self.times.period + delay
+        self.reference.evaluate(self.motion, self.base, time, self._lead)
+        if self.second.rows.size:
+            self._cuts += self.second.evaluate(time, self.joint_torque)
 
     @property
     def _ahead_by(self) -> float:
@@ -543,18 +471,34 @@ class Arm(IndependentCopies):
 
     def _supervise(self, sample: Sample, step: float) -> Contact | None:
         """Apply the rules; start the law that acts from now on, if it is another one."""
-        measured, now = self.measured, sample.stamp
-        contact, mode = self._notice_contact(sample)
+        now = sample.stamp
+        contact, mode = self._answer_contact(sample)
+        why = sample.why or self.measured.lost or (contact.text if contact else "")
+        if step > self.cycle.state_timeout and not sample.missing:
+            why = f"gap of {step:.3f} s between two stamps"
+        situation = self._situation(sample, step, mode)
+        self._note(self.supervisor.update(self.times.seconds(now), situation, why))
+        self.supervisor.note_motion(MODES.index(self.motion.mode))
+        if self._start_new_law(now):
+            if contact is not None and self.cycle.collision_reaction == RETRACT:
+                self._retract(contact)
+            self._refer(now, 0.0)
+        return contact
+
+    def _situation(self, sample: Sample, step: float, contact: int) -> Situation:
+        """What this cycle finds; contact : the mode that answers one, 0 for none."""
+        measured = self.measured
         qd, thetad = measured.velocities
-        lacks_links, lacks_motors = (sample.missing in (side, BOTH) for side in (LINKS, MOTORS))
-        situation = Situation(
+        lacks_links = sample.missing in (LINKS, BOTH)
+        lacks_motors = sample.missing in (MOTORS, BOTH)
+        return Situation(
             lacks_links=int(lacks_links),
             lacks_motors=int(lacks_motors),
             elapsed=step,
             is_lost=int(bool(measured.lost)),
             is_settled=int(measured.is_settled),
             knows_speed=int(measured.knows_speed),
-            contact=mode,
+            contact=contact,
             is_carried=int(sample.is_late),
             qd=0.0 * qd if lacks_links else qd,
             thetad=0.0 * thetad if lacks_motors else thetad,
@@ -564,34 +508,30 @@ class Arm(IndependentCopies):
             theta=measured.motors[0],
             springs=measured.measured_spring_torque,
         )
-        why = sample.why or measured.lost or (contact.text if contact else "")
-        if step > self.cycle.state_timeout and not sample.missing:
-            why = f"gap of {step:.3f} s between two stamps"
-        self._note(self.supervisor.update(self._seconds(now), situation, why))
-        self.supervisor.note_motion(MODES.index(self.motion.mode))
-        if self.supervisor.is_new:
-            self._start_law(now)
-            if contact is not None and self.cycle.collision_reaction == RETRACT:
-                assert self.collisions is not None
-                distance = self.cycle.retract_distance
-                self.motion.go(
-                    *self.collisions.retraction(contact, self.feedback.state.q, distance)
-                )
-            self._evaluate_motion(now, 0.0)
-        return contact
 
-    def _notice_contact(self, sample: Sample) -> tuple[Contact | None, int]:
+    def _retract(self, contact: Contact) -> None:
+        """Move back from a contact."""
+        assert self.collisions is not None
+        q, distance = self.feedback.state.q, self.cycle.retract_distance
+        self.motion.go(*self.collisions.retraction(contact, q, distance))
+
+    def _answer_contact(self, sample: Sample) -> tuple[Contact | None, int]:
         """A new contact, and the mode that answers it."""
-        collisions, reaction = self.collisions, self.cycle.collision_reaction
-        if collisions is None or reaction == OFF or sample.signals is None:
+        if self.collisions is None or sample.signals is None:
             return None, 0
-        if sample.missing:
-            collisions.detector.reset()  # a side that is missing is not measured
-            return None, 0
-        contact = collisions.notice(sample.stamp)
-        if contact is None or reaction == REPORT or self.supervisor.fault is not None:
-            return contact if self.supervisor.fault is None else None, 0
-        return contact, STOPPING if LAWS_OF_REACTIONS[reaction] == "hold" else YIELDING
+        return self.collisions.answer(
+            sample.stamp,
+            self.cycle.collision_reaction,
+            is_measured=not sample.missing,
+            has_fault=self.supervisor.fault is not None,
+        )
+
+    def _start_new_law(self, now: int) -> bool:
+        """Start the law of the present mode if that is a new one; whether it is."""
+        is_new = self.supervisor.is_new
+        if is_new:
+            self._start_law(now)
+        return is_new
 
     def _start_law(self, now: int) -> None:
         """Start the law of the present mode at the present position, from the last torque."""
@@ -601,8 +541,8 @@ class Arm(IndependentCopies):
         self.name = self._law_of_mode()
         self.transfer.duration = supervisor.duration
         self.transfer.activate(self.laws[self.name], self.transfer.torque.copy())
-        self._share = 1.0
-        self._motors[1:3] = 0.0
+        self.times.start_law()
+        self.reference.stop_motors()
         if self.motion.is_active:
             self.motion.hold(self.feedback.state.q, now)
 
@@ -614,61 +554,47 @@ class Arm(IndependentCopies):
             return LAWS_OF_REACTIONS[self.cycle.collision_reaction]
         return ON_LINKS if self.supervisor.on_links else "hold"
 
-    def _note_interval(self, sample: Sample) -> None:
-        """Note the time between the last two states, or since the last one if that is longer."""
-        passed = 1e-9 * (sample.stamp - self._state_at) if self._state_at else 0.0
-        if sample.is_late:
-            self._interval = max(self._interval, passed)
-        else:
-            self._interval, self._state_at = sample.interval or passed, sample.stamp
+    def _act(self, sample: Sample, step: float) -> Array | None:
+        """The torque (m,) of this cycle; None if nothing acts on the arm."""
+        if sample.signals is None:
+            return None
+        if self.supervisor.mode is not Mode.LOST:
+            return self._run_law(sample, step)
+        return self._damp(sample, step) if sample.missing in ("", LINKS) else None
 
-    def _act(self, step: float, sample: Sample) -> Array:
+    def _run_law(self, sample: Sample, step: float) -> Array:
         """The torque of the acting law, within the limits. Raises DynamicsError if it has none."""
-        feedback, transfer, law = self.feedback, self.transfer, self.transfer.law
+        feedback, reference, transfer = self.feedback, self.reference, self.transfer
+        law, is_following = transfer.law, self.supervisor.mode.is_following
         assert law is not None
-        is_following = self.supervisor.mode.is_following
         if not is_following:
             feedback.use_measured_state()
         elif feedback.diverged:
             raise DynamicsError(feedback.diverged)
-        dt = torque_step(self.times, step, self._period)
-        self._note_interval(sample)
-        self._share = feedback_share(
-            self.times, max(step, sample.age), self._interval, dt, self._share
-        )
-        self._wanted.update()
-        self._ahead.update()
-        if self._links_have_friction:
-            along = self._wanted.state[1], self._wanted.result[0], self.measured.springs.states
-            compiled_link_friction(self._actuation, *along, self.measured.link_friction)
-        if abs(self._lead - law.lead) > 0.1 * self._lead:
-            law.lead = self._lead
-        law.external_torque[:] = self._external_torque()
+        dt = self.times.torque_step(step)
+        reference.compute_torques()
+        self._prepare(law)
         had_oscillated = law.has_oscillated
-        if self.base is not None:
-            law.move_base(self.base.pose, self.base.rates)
-            law.base_torque[:] = self.measured.base_torque
         transfer.update(
             dt,
-            self._wanted.state,
+            reference.now.state,
             *feedback.state,
-            ahead=self._ahead.state,
+            ahead=reference.ahead.state,
             stiffness=self.second.rows if self.second.rows.size else None,
             past=feedback.past,
-            computed=Computed(self._wanted.result, self._ahead.result, self.measured.springs),
+            computed=Computed(reference.now.result, reference.ahead.result, self.measured.springs),
             elapsed=step,
-            feedback_share=self._share,
+            feedback_share=self.times.feedback_share(sample, step, dt),
             observes=sample.is_complete and not sample.is_late,
-            fallback=self._motors[3] if is_following else None,
+            fallback=reference.motors[3] if is_following else None,
         )
         if law.has_oscillated and not had_oscillated:
             self._slowed = SLOWED
-        reference = law.motor_reference
-        if reference is None:
-            self._map_motors(dt)
+        if (motors := law.motor_reference) is None:
+            reference.map_motors(self.second.rows, dt)
         else:
-            self._motors[:] = reference
-        if not isfinite(transfer.torque.dot(transfer.torque) + self._motors.sum()):
+            reference.motors[:] = motors
+        if not isfinite(transfer.torque.dot(transfer.torque) + reference.motors.sum()):
             raise DynamicsError("the computed torque is not finite")
         feedback.send(transfer.torque)
         if self.actuators.state_count > self.actuators.n and law.spring_states is not None:
@@ -678,24 +604,18 @@ class Arm(IndependentCopies):
             self.measured.set_gravity_position(law.q)
         return transfer.torque
 
-    def _damp(self, sample: Sample, step: float) -> Array | None:
-        """After a stop that has failed, the torque at rest with damping that fades; None after
-        that, and in all other cases."""
-        share = self.supervisor.damping_share(self._seconds(sample.stamp))
-        if not share:
-            return None
-        if self.supervisor.is_new and self.laws.late is not None:
-            self.laws.late.reset()
-        self.feedback.use_measured_state()
-        return self._rest(sample.stamp, torque_step(self.times, step, self._period), damping=share)
-
-    def _map_motors(self, dt: float) -> None:
-        """The reference of the motors, for laws that do not need one."""
-        flat = self._flat_map
-        flat.stiffness[:] = self.second.rows
-        flat.update()
-        self._motors[:] = flat.result
-        flat.advance(dt)
+    def _prepare(self, law: Controller) -> None:
+        """Give the law what acts on the links besides its torques, and its lead."""
+        measured, now = self.measured, self.reference.now
+        if self._links_have_friction:
+            along = now.state[1], now.result[0], measured.springs.states
+            compiled_link_friction(self._actuation, *along, measured.link_friction)
+        if abs(self._lead - law.lead) > 0.1 * self._lead:
+            law.lead = self._lead
+        law.external_torque[:] = self._external_torque()
+        if self.base is not None:
+            law.move_base(self.base.pose, self.base.rates)
+            law.base_torque[:] = measured.base_torque
 
     def _external_torque(self) -> Array:
         """(n,) that the law takes into account."""
@@ -706,27 +626,27 @@ class Arm(IndependentCopies):
             return measured.observer.residual  # includes the announced torque
         return measured.announced
 
-    def _rest(
-        self, now: int, step: float, *, at_once: bool = False, damping: float = 0.0
-    ) -> Array | None:
+    def _damp(self, sample: Sample, step: float) -> Array | None:
+        """After a stop that has failed, the torque at rest with damping that fades; None after
+        that, and in all other cases."""
+        share = self.supervisor.damping_share(self.times.seconds(sample.stamp))
+        if not share:
+            return None
+        if self.supervisor.is_new and self.laws.late is not None:
+            self.laws.late.reset()
+        self.feedback.use_measured_state()
+        return self._rest(sample.stamp, self.times.torque_step(step), damping=share)
+
+    def _rest(self, now: int, step: float, *, damping: float = 0.0) -> Array | None:
         """The torque at rest at the last position, as far as limits allow, with a share of the
         damping after a failed stop; None if not finite."""
-        if self.supervisor.is_new:
-            self._start_law(now)
-        if at_once:
-            self.transfer.share = 1.0
+        self._start_new_law(now)
         q, second = self.feedback.state.q, self.second.rows
-        self._wanted.state[0], self._wanted.state[1:] = q, 0.0
         second[1:] = 0.0
         self.measured.set_gravity_position(q)
-        flat = self._flat_map
-        flat.settle()
-        flat.stiffness[:] = second
-        self._wanted.update()
-        torque = flat.update().torque
-        self._motors[:] = flat.result
+        torque = self.reference.rest(q, second)
         if damping and self.laws.late is not None:
-            elapsed = max(self._step_to(now), step)
+            elapsed = max(self.times.since_torque(now), step)
             self.laws.late.damp(torque, self.measured.motors[0], elapsed, damping)
         if not np.isfinite(torque).all():
             return None
@@ -735,17 +655,20 @@ class Arm(IndependentCopies):
         return self.transfer.torque
 
     def _command(self, now: int, torque: Array | None, contact: Contact | None) -> Command:
+        """The answer to the sample of `now` (ns), in copies."""
         state, motion, detector = self.feedback.state, self.motion, self.measured.detector
+        if torque is not None:
+            self.times.answered = now
         q, qd = state.q.copy(), state.qd.copy()
         estimated = q, qd
         if self.feedback.is_predicted or self.measured.observes_links:
             own = self.measured.estimator.state
             estimated = own.q.copy(), own.qd.copy()
-        desired = motion.desired.copy() if motion.is_active else self._wanted.state.copy()
+        desired = motion.desired.copy() if motion.is_active else self.reference.now.state.copy()
         command = Command(
             stamp=now,
             torque=None if torque is None else self._commanded(torque),
-            reference=self._motors.copy(),
+            reference=self.reference.motors.copy(),
             desired=desired,
             error=np.array([desired[0] - q, desired[1] - qd]),
             q=q,
@@ -772,18 +695,6 @@ class Arm(IndependentCopies):
             return torque.copy()
         return torque - gravity_load(self.actuators, self.measured.gravity)
 
-    def _fail(self, fault: int, text: str) -> None:
-        now = self._seconds(self._stamp)
-        self._note(self.supervisor.fail(fault, now, *self.measured.velocities, text))
-
     def _note(self, event: Event | None) -> None:
         if event is not None:
             self._events.append(event)
-
-    def _seconds(self, stamp: int) -> float:
-        """Since the first sample; until there is one, as after a jump in time, no time passes."""
-        return 1e-9 * (stamp - self._origin) if self._origin else 0.0
-
-    def _step_to(self, stamp: int) -> float:
-        """s since the last torque; 0 for the first one."""
-        return 1e-9 * (stamp - self._stamp) if self._stamp else 0.0

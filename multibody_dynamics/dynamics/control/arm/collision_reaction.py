@@ -22,6 +22,7 @@ from ...core import Array, IndependentCopies
 from ...model import JointLimits
 from ..observers.collision_detection import CollisionDetector
 from ..observers.collision_thresholds import HIT, KINDS, PUSH
+from .modes import STOPPING, YIELDING
 
 OFF, REPORT, RETRACT = "off", "report", "retract"
 LAWS_OF_REACTIONS: Mapping[str, str] = {
@@ -66,6 +67,26 @@ class CollisionReaction(IndependentCopies):
         self.last: Contact | None = None
         self.largest = 0.0  # ratio to the threshold since the last report
         self._was_contact = False
+
+    def answer(
+        self, stamp: int, reaction: str, *, is_measured: bool, has_fault: bool
+    ) -> tuple[Contact | None, int]:
+        """A new contact, and the mode that answers it, 0 for none.
+
+        stamp : ns. reaction : one of REACTIONS. is_measured : whether both sides are. has_fault :
+        whether the arm is stopped already.
+        """
+        if reaction == OFF:
+            return None, 0
+        if not is_measured:
+            self.detector.reset()
+            return None, 0
+        contact = self.notice(stamp)
+        if contact is None or has_fault:
+            return None, 0
+        if reaction == REPORT:
+            return contact, 0
+        return contact, STOPPING if LAWS_OF_REACTIONS[reaction] == "hold" else YIELDING
 
     def notice(self, stamp: int) -> Contact | None:
         """A contact that the detector has found since the last call; stamp: ns."""

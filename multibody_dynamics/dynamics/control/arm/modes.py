@@ -29,7 +29,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from ...core import Array, Field, Integers, compiled_exactly, record_fields
+from ...core import Array, Field, Integers, compiled_exactly, inlined_exactly, record_fields
 from ...motion.segments import MOVING, RESTING
 
 PASSING, LATCHED, FINAL = range(3)  # how a fault ends
@@ -268,24 +268,13 @@ def memory(n: int, m: int) -> Memory:
     return record_fields.zeros(Memory, n=n, m=m, recoveries=RECOVERIES)
 
 
-def compile_watches(p, s):
-    """Compile what the first cycle would compile otherwise; the memory `s` is still empty."""
-    measure_speed(p, s, s.speed.copy(), s.chatter.copy())
-    farthest_above_limit(s.speed, p.velocity, 1.0)
-    count_jumps(s.chatter.copy(), p.torque_limit, 0.0, s.last_sent, s.last_jump, s.chatter)
-    find_joint_positions(
-        p.joint_of_motor, p.link_share, s.speed.copy(), s.chatter.copy(), 0, s.place
-    )
-    limit_reach(s.top_speed, p.velocity, p.stop_distance, s.reach)
-    limit_pace(s.place, s.place_then, WINDOW, p.velocity, 0.0, s.pace_limit, s.speed)
-    farthest_beyond_reach(s.place, s.stop_place, s.reach)
-
-
+@inlined_exactly
 def is_following(mode):
     """Whether the chosen law acts."""
     return mode >= HOLDING and mode <= BRAKING
 
 
+@inlined_exactly
 def enter(s, mode, duration):
     """Change the mode; the law that acts in it starts anew, fading in over `duration` s."""
     s.mode[0] = mode
@@ -293,7 +282,7 @@ def enter(s, mode, duration):
     s.duration[0] = duration
 
 
-@compiled_exactly
+@inlined_exactly
 def joint_speeds(joint_of_motor, link_share, qd, thetad, speed):
     """The `speed` of each joint: that of its link or of its motors, whichever is greater."""
     for i in range(qd.shape[0]):
@@ -304,7 +293,7 @@ def joint_speeds(joint_of_motor, link_share, qd, thetad, speed):
         speed[i] = max(abs(speed[i]), abs(qd[i]))
 
 
-@compiled_exactly
+@inlined_exactly
 def farthest_above_limit(value, limit, factor):
     """The index of the amount that is farthest above `factor` times its limit; -1 if none is."""
     worst = -1
@@ -316,7 +305,17 @@ def farthest_above_limit(value, limit, factor):
     return worst
 
 
-@compiled_exactly
+@inlined_exactly
+def largest(value):
+    """The index of the largest amount."""
+    worst = 0
+    for i in range(value.shape[0]):
+        if abs(value[i]) > abs(value[worst]):
+            worst = i
+    return worst
+
+
+@inlined_exactly
 def count_jumps(sent, limit, elapsed, last_sent, last_jump, chatter):
     """Count for how long, s, each torque has jumped by its limit, back and forth; `elapsed` since
     the last ones. Cycles without a jump count against it, by a quarter. Returns the index of a
@@ -340,7 +339,7 @@ def count_jumps(sent, limit, elapsed, last_sent, last_jump, chatter):
     return chattering
 
 
-@compiled_exactly
+@inlined_exactly
 def find_joint_positions(joint_of_motor, link_share, q, theta, lacks_motors, place):
     """The `place` of each joint: where its motors are or, if these are missing, its link."""
     for i in range(q.shape[0]):
@@ -350,7 +349,7 @@ def find_joint_positions(joint_of_motor, link_share, q, theta, lacks_motors, pla
             place[joint_of_motor[j]] += link_share[j] * theta[j]
 
 
-@compiled_exactly
+@inlined_exactly
 def limit_reach(speed, velocity, distance, reach):
     """How far a stop from these speeds may bring each joint, `reach`: FARTHER than its forecast. If
     it brings a joint to `distance` from its velocity limit, this is in proportion below that, where
@@ -361,7 +360,7 @@ def limit_reach(speed, velocity, distance, reach):
         reach[i] = FARTHER * distance[i] * ratio * max(ratio, 1.0)
 
 
-@compiled_exactly
+@inlined_exactly
 def limit_pace(place, then, step, velocity, least, pace_limit, pace):
     """The `pace` of each joint in the `step` since it was at `then`, and the limit of the next one,
     which never rises and is at least `least`. Returns the joint farthest above its limit, or -1.
@@ -380,7 +379,7 @@ def limit_pace(place, then, step, velocity, least, pace_limit, pace):
     return worst
 
 
-@compiled_exactly
+@inlined_exactly
 def farthest_beyond_reach(place, start, reach):
     """The joint that is farthest beyond its `reach` from `start`, or -1."""
     worst = -1
@@ -392,11 +391,13 @@ def farthest_beyond_reach(place, start, reach):
     return worst
 
 
+@inlined_exactly
 def measure_speed(p, s, qd, thetad):
     """The speed of each joint, from velocities of links (n,) and motors (m,)."""
     joint_speeds(p.joint_of_motor, p.link_share, qd, thetad, s.speed)
 
 
+@inlined_exactly
 def are_motors_slow(p, thetad):
     """Whether every motor is at rest."""
     for j in range(thetad.shape[0]):  # noqa: SIM110 (C has no all())
@@ -405,6 +406,7 @@ def are_motors_slow(p, thetad):
     return True
 
 
+@inlined_exactly
 def _moves(p, s, qd, thetad):
     """Whether a joint moves; motors that only change a stiffness do not count."""
     measure_speed(p, s, qd, thetad)
@@ -414,6 +416,7 @@ def _moves(p, s, qd, thetad):
     return False
 
 
+@inlined_exactly
 def begin_stop(p, s, qd, thetad):
     """The speeds at which a stop begins decide how fast it may ever be."""
     measure_speed(p, s, qd, thetad)
@@ -426,11 +429,13 @@ def begin_stop(p, s, qd, thetad):
         s.top_speed[i] = FASTER * s.speed[i] + SHARE * limit
 
 
+@inlined_exactly
 def was_late(s, now):
     """Whether a torque was late a moment ago."""
     return now - s.late_at[0] <= LATE_FOR
 
 
+@inlined_exactly
 def fail(p, s, now, fault, mode, qd, thetad):
     """Make a fault active, which leads to `mode`, unless the present one is as bad.
 
@@ -453,6 +458,7 @@ def fail(p, s, now, fault, mode, qd, thetad):
     return True
 
 
+@inlined_exactly
 def activate(p, s, now, qd, thetad, knows_speed):
     """Start: hold, or stop first if the arm moves, as soon as that is known."""
     s.fault[0] = NONE
@@ -471,17 +477,20 @@ def activate(p, s, now, qd, thetad, knows_speed):
         enter(s, STOPPING, p.transfer_time)
 
 
+@inlined_exactly
 def deactivate(s):
     """Nothing acts on the arm, and there is no fault."""
     s.mode[0] = INACTIVE
     s.fault[0] = NONE
 
 
+@inlined_exactly
 def is_final(s):
     """Whether only a cleared fault ends LOST."""
     return RULES[s.fault[0], ENDS] == FINAL
 
 
+@inlined_exactly
 def restart(p, s, now):
     """Forget all times, because the clock jumped; `now` is the new time. The acting law starts
     anew."""
@@ -498,6 +507,7 @@ def restart(p, s, now):
     s.recovered[0] = 0
 
 
+@inlined_exactly
 def damping_share(s, now):
     """The share of the damping with which the motors slow down after a stop has failed."""
     if s.mode[0] != LOST or s.fault[0] != STOP_FAILED or now >= s.damped_until[0]:
@@ -506,6 +516,7 @@ def damping_share(s, now):
     return x * x * (3.0 - 2.0 * x)
 
 
+@inlined_exactly
 def clear_fault(p, s, qd, thetad):
     """End a fault on request: the arm stops, if it does not yet, and follows again at rest."""
     if s.fault[0] != NONE:
@@ -517,6 +528,7 @@ def clear_fault(p, s, qd, thetad):
             enter(s, STOPPING, p.stop_transfer_time)
 
 
+@inlined_exactly
 def supervise(p, s, now, x):
     """Apply the rules to what this cycle finds.
 
@@ -557,6 +569,7 @@ def supervise(p, s, now, x):
         _judge_stop(p, s, now, x)
 
 
+@inlined_exactly
 def _watch(p, s, now, x):
     """What stops an arm that follows, with all states there."""
     was_unsure = s.is_unsure[0]
@@ -576,10 +589,7 @@ def _watch(p, s, now, x):
     elif _overloads(p, s, now, x):
         fail(p, s, now, OVERLOAD, STOPPING, x.qd, x.thetad)
     elif p.tracking_tolerance > 0.0:
-        worst = 0
-        for i in range(x.error.shape[0]):
-            if abs(x.error[i]) > abs(x.error[worst]):
-                worst = i
+        worst = largest(x.error)
         if abs(x.error[worst]) > p.tracking_tolerance:
             s.joint[0] = worst
             s.value[0] = abs(x.error[worst])
@@ -587,6 +597,7 @@ def _watch(p, s, now, x):
             fail(p, s, now, TRACKING, STOPPING, x.qd, x.thetad)
 
 
+@inlined_exactly
 def _exceeds_speed(p, s, now, x):
     """Whether a joint is faster than it may be, for longer than the filters explain."""
     measure_speed(p, s, x.qd, x.thetad)
@@ -602,6 +613,7 @@ def _exceeds_speed(p, s, now, x):
     return now - s.over_since[0] >= LASTING
 
 
+@inlined_exactly
 def _chatters(p, s, x):
     """Whether a torque has jumped by its limit, back and forth, for CHATTER_FOR s."""
     j = count_jumps(x.sent, p.torque_limit, x.elapsed, s.last_sent, s.last_jump, s.chatter)
@@ -613,6 +625,7 @@ def _chatters(p, s, x):
     return True
 
 
+@inlined_exactly
 def _overloads(p, s, now, x):
     """Whether a spring carries more than gravity and the motors explain, for OVERLOADED_FOR s."""
     worst = farthest_above_limit(x.springs, p.external_load, EXPLAINED)
@@ -627,6 +640,7 @@ def _overloads(p, s, now, x):
     return now - s.overloaded_since[0] >= OVERLOADED_FOR
 
 
+@inlined_exactly
 def _judge_stop(p, s, now, x):
     """Check that the stop succeeds; end its fault if it no longer applies."""
     if s.mode[0] == YIELDING and was_late(s, now):
@@ -649,6 +663,7 @@ def _judge_stop(p, s, now, x):
         _recover(p, s, now, x.qd, x.thetad)
 
 
+@inlined_exactly
 def _is_too_fast(p, s, now):
     """Whether a joint is faster than the stop may be, for longer than the filters explain."""
     worst = 0
@@ -672,12 +687,10 @@ def _is_too_fast(p, s, now):
     return True
 
 
+@inlined_exactly
 def _is_not_at_rest(p, s, now):
     """Whether a joint still moves after `stop_timeout`; an arm that yields may."""
-    worst = 0
-    for i in range(s.speed.shape[0]):
-        if s.speed[i] > s.speed[worst]:
-            worst = i
+    worst = largest(s.speed)
     if s.moving_since[0] == NEVER:
         s.moving_since[0] = now
     if s.speed[worst] <= max(p.recovery_speed, SLOWEST):
@@ -697,6 +710,7 @@ def _is_not_at_rest(p, s, now):
     return True
 
 
+@inlined_exactly
 def _runs_away(p, s, now, x):
     """Whether a stop speeds up, or goes on beyond its forecast. This is seen by the positions
     alone: the velocities of filters may be wrong, and the reason for it. An arm that yields may;
@@ -741,6 +755,7 @@ def _runs_away(p, s, now, x):
     return True
 
 
+@inlined_exactly
 def _recover(p, s, now, qd, thetad):
     """Follow again if the fault is over, unless this has happened too often."""
     fault = s.fault[0]
@@ -763,6 +778,7 @@ def _recover(p, s, now, qd, thetad):
     enter(s, HOLDING, p.transfer_time)
 
 
+@inlined_exactly
 def note_delay(p, s, now, delay, qd, thetad):
     """Judge how late, in s after its sample at `now`, a torque was sent.
 
@@ -782,7 +798,11 @@ def note_delay(p, s, now, delay, qd, thetad):
             enter(s, STOPPING, p.stop_transfer_time)
 
 
+@inlined_exactly
 def note_motion(s, motion):
     """Note what the motion that is followed does now."""
     if is_following(s.mode[0]):
         s.mode[0] = HOLDING if motion == RESTING else FOLLOWING if motion == MOVING else BRAKING
+
+
+compiled_supervise = compiled_exactly(supervise)

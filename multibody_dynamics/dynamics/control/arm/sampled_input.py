@@ -38,7 +38,7 @@ def take_input(
     """
     compiled_unwrap(p, samples, a.joint_of_motor, q, theta)
     sides = compiled_notice_frozen(
-        a.joint_of_motor, a.torque_share, p.frozen_distance, counts, frozen, q, theta,
+        a.joint_of_motor, a.torque_share, counts, frozen, p.frozen_distance, q, theta,
         desired[0] if has_motion else q,
     )  # fmt: skip
     links_at = samples.link_time[0] if (sides & LINKS_FROZEN) != 0 else link_time

@@ -5,7 +5,9 @@
 
 from typing import NamedTuple
 
-from ...core import Array, IndependentCopies
+import numpy as np
+
+from ...core import Array, BoundCall, IndependentCopies
 from . import modes
 from .modes import FAULTS, LATE, SETTLING, STOP_FAILED, TRACKING, Fault, Mode, Rules
 
@@ -35,10 +37,24 @@ class Supervisor(IndependentCopies):
     """
 
     def __init__(self, joint_names: tuple[str, ...], rules: Rules) -> None:
-        self.joint_names, self.rules = joint_names, rules
+        self.joint_names = joint_names
         self._memory = modes.memory(len(joint_names), len(rules.joint_of_motor))
-        modes.compile_watches(rules, self._memory)
+        self.rules = rules
+        links, motors = np.zeros(len(joint_names)), np.zeros(len(rules.joint_of_motor))
+        rows = (links, motors, links, motors, links, motors, links)
+        self._supervise(0.0, 0, 0, 0.0, 0, 0, 0, 0, 0, *rows)  # compiles: nothing acts yet
         self.text = ""
+
+    @property
+    def rules(self) -> Rules:
+        return self._rules
+
+    @rules.setter
+    def rules(self, rules: Rules) -> None:
+        self._rules = rules
+        self._supervise = BoundCall(
+            modes.compiled_supervise, rules, self._memory, last=modes.Situation
+        )
 
     @property
     def mode(self) -> Mode:
@@ -96,7 +112,7 @@ class Supervisor(IndependentCopies):
     def update(self, now: float, situation: modes.Situation, missing: str = "") -> Event | None:
         """Apply the rules; `missing` describes states that have timed out."""
         before = self.fault
-        modes.supervise(self.rules, self._memory, now, situation)
+        self._supervise(now, *situation)
         return self._changed(before, missing)
 
     def fail(self, fault: int, now: float, qd: Array, thetad: Array, text: str) -> Event | None:

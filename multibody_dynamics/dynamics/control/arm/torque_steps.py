@@ -5,6 +5,9 @@
 
 from typing import NamedTuple
 
+from ...core import IndependentCopies
+from .valid_sides import Sample
+
 LONGEST_PERIOD = 1.5  # times the last one: a single long step, after missed cycles, is no period
 LATE, SHORT = 2.5, 0.006  # periods, and s, for which a torque may always act
 REGAINED = 0.02  # s in which feedback returns after a late cycle, or is given up
@@ -52,3 +55,63 @@ def feedback_share(p, late, interval, dt, share):
     most = (in_time / interval) * (in_time / interval) if interval > in_time else 1.0
     near = min(max(share - dt / REGAINED, most), share + dt / REGAINED)
     return min(near, (in_time / late) * (in_time / late)) if late > in_time else near
+
+
+class TorqueTimes(IndependentCopies):
+    """When an arm got its samples and answered them with torques.
+
+    expected : of its cycles; may be replaced.
+
+    Attributes, for reading: `answered`, ns, the stamp of the last sample with a torque, 0 if there
+    is none; `period`, s, of the last cycle on time, 0 before the second one.
+    """
+
+    def __init__(self, expected: CycleTimes) -> None:
+        self.expected = expected
+        self.period, self._share, self._interval = 0.0, 1.0, 0.0
+        self.restart()
+
+    def restart(self) -> None:
+        """Count from the next sample on, because time jumped."""
+        self._origin = 0
+        self.forget_torques()
+
+    def forget_torques(self) -> None:
+        """Forget when there were torques, and states."""
+        self.answered = self._state_at = 0
+
+    def seconds(self, stamp: int) -> float:
+        """s from the first sample to `stamp` (ns); 0 before :meth:`begin`."""
+        return 1e-9 * (stamp - self._origin) if self._origin else 0.0
+
+    def begin(self, stamp: int) -> None:
+        """Count from this sample on (ns), unless there were others."""
+        self._origin = self._origin or stamp
+
+    def since_torque(self, stamp: int) -> float:
+        """s from the last answered sample to `stamp` (ns); 0 if there is none."""
+        return 1e-9 * (stamp - self.answered) if self.answered else 0.0
+
+    def note_period(self, step: float) -> None:
+        """Note a cycle `step` s after the last torque."""
+        self.period = next_period(step, self.period)
+
+    def torque_step(self, step: float) -> float:
+        """s, by which a torque may change that is sent `step` s after the last one."""
+        return torque_step(self.expected, step, self.period)
+
+    def feedback_share(self, sample: Sample, step: float, dt: float) -> float:
+        """The share of the gains that acts in this cycle, `step` s after the last torque, in which
+        the torque may change by `dt` s."""
+        passed = 1e-9 * (sample.stamp - self._state_at) if self._state_at else 0.0
+        if sample.is_late:
+            self._interval = max(self._interval, passed)
+        else:
+            self._interval, self._state_at = sample.interval or passed, sample.stamp
+        late = max(step, sample.age)
+        self._share = feedback_share(self.expected, late, self._interval, dt, self._share)
+        return self._share
+
+    def start_law(self) -> None:
+        """Use all of the gains of a law that starts."""
+        self._share = 1.0

@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core import Array, IndependentCopies, record_fields
+from ...core import Array, BoundCall, IndependentCopies, Integers, record_fields
 from ...elastic import Actuators
 from ...model import MultibodyModel
 from ...motion import in_nearest_turn, joint_turns
 from ..records.actuation import actuation, motor_turns
-from ..records.cycle_counts import CycleCounts
 from ..signals import frozen_sides
 from ..signals.derivative_filter import MAX_STEP
 from .arm_settings import ArmSettings
+from .measured_arm import MeasuredArm
 from .plausibility import RestingArm
 from .position_check import position_checks
 
@@ -56,6 +56,12 @@ class Sample(NamedTuple):
         return self._replace(signals=signals, missing=missing, why=why)
 
 
+class FrozenCycles(NamedTuple):
+    """The count of :class:`.CycleCounts` that :mod:`.frozen_sides` advances."""
+
+    frozen_cycles: Integers
+
+
 class ValidSides(IndependentCopies):
     """The sides, links and motors, whose positions count, judged by those that counted before.
 
@@ -71,12 +77,18 @@ class ValidSides(IndependentCopies):
     ) -> None:
         turn = joint_turns(model)
         self._turns = turn, motor_turns(actuators, turn)
+        self._has_turns = bool(turn.any())
         self._resting, self._cycle = resting, cycle
         self._actuation = actuation(actuators)
         self._checks = position_checks(model, actuators, cycle.state_speed_factor)
         n, m = model.n, len(actuators.motors)
-        self._frozen = record_fields.zeros(frozen_sides.FrozenSides, n=n, m=m)
-        self._counts = record_fields.zeros(CycleCounts)
+        self._compare = BoundCall(
+            frozen_sides.compiled_notice_frozen,
+            self._actuation.joint_of_motor,
+            self._actuation.torque_share,
+            FrozenCycles(np.zeros(1, dtype=np.int64)),
+            record_fields.zeros(frozen_sides.FrozenSides, n=n, m=m),
+        )
         self._notice_frozen(np.zeros(n), np.zeros(m), None)  # compiles
         self._accepted = {LINKS: np.empty(n), MOTORS: np.empty(m)}
         self.restart()
@@ -107,7 +119,7 @@ class ValidSides(IndependentCopies):
     def unwrapped(self, sample: Sample) -> Sample:
         """The sample with the positions of continuous joints in the turn nearest the last ones, at
         first as they are; those of motors at first in the turn nearest their links."""
-        if sample.signals is None or not self._turns[0].any():
+        if sample.signals is None or not self._has_turns:
             return sample
         signals, link = dict(sample.signals), None
         for side, turn, last in zip(POSITIONS.values(), self._turns, self._positions, strict=True):
@@ -179,15 +191,20 @@ class ValidSides(IndependentCopies):
         sides = BOTH if len(found) > 1 else "".join(found)
         return sides, "; ".join(found.values())
 
+    def implausible(self, measured: MeasuredArm) -> str:
+        """Why the first positions cannot be those of this arm at rest; empty if they can."""
+        tolerance = self._cycle.load_tolerance
+        if not tolerance or measured.observes_links:
+            return ""
+        q, _, theta, _ = measured.estimator.state
+        moves = bool((measured.speed > self._cycle.recovery_speed).any())
+        refusal = self._resting.judge(q, theta, tolerance * self._resting.allowed, moves=moves)
+        return str(refusal or self.leaping({LINKS: q, MOTORS: theta}, 0.0)[1])
+
     def _notice_frozen(self, q: Array, theta: Array, desired: Array | None) -> int:
         """Which sides are frozen, as :mod:`.frozen_sides` numbers them."""
-        return int(
-            frozen_sides.compiled_notice_frozen(
-                self._actuation.joint_of_motor, self._actuation.torque_share,
-                self._cycle.frozen_distance, self._counts, self._frozen, q, theta,
-                q if desired is None else desired,
-            )
-        )  # fmt: skip
+        wanted = q if desired is None else desired
+        return int(self._compare(self._cycle.frozen_distance, q, theta, wanted))
 
 
 def _lacking(side: str, can_stop_on_links: bool) -> str:

@@ -45,6 +45,7 @@ import numpy as np
 from ...core import (
     STATE_ROWS,
     Array,
+    BoundCall,
     CheckedRows,
     DynamicsError,
     IndependentCopies,
@@ -416,7 +417,7 @@ class Controller(IndependentCopies, ABC):
 
 
 @inlined_exactly
-def feed_back(joint_of_motor, share, gains, desired, q, qd, reference, theta, thetad, torque):
+def feed_back(joint_of_motor, desired, q, qd, reference, theta, thetad, torque, share, gains):
     """Torques of a `share` of the gains (4, m) on the errors of q, q' of the links that the motors
     drive, and of theta, theta' from the first two rows of their `reference`."""
     for j in range(torque.shape[0]):
@@ -514,6 +515,7 @@ class LinearFeedback(Controller):
         self.gains = gains
         self.integral = per_name("integral", integral, actuators.motor_names, of="motor")
         self.integrates, self.variant = _chosen("integrates", integrates), variant
+        self._has_integral = bool(self.integral.any())
         self._integral = ClampedIntegral(len(actuators.motors))
         self._now, self._later = self._flat_map(variant), self._flat_map(variant)
         self._reported_map = self._now
@@ -542,13 +544,22 @@ class LinearFeedback(Controller):
         self._undisturbed, self._known = np.zeros((2, actuators.n))
         # of the last cycle, until the next flat map
         self._last_Q, self._last_rate = self._inverse.result[:2]
+        self._present = Past(tuple(self._links), tuple(self._motors), self.applied_torque)
         self._actuation = actuation(actuators)
         self._joint_of_motor = self._actuation.joint_of_motor
         self._links_have_friction = bool(actuators.has_link_friction.any())
+        own = self.compensation
+        if own is not None:
+            self._subtract = BoundCall(
+                _SUBTRACT, self._inverse.result, self.external_torque, own.link, own.link_rate
+            )
+        self._feed_back_errors = BoundCall(
+            _FEED_BACK, self._joint_of_motor, self._desired, *self._links, self._now.result,
+            *self._motors, self.torque,
+        )  # fmt: skip
         LinearFeedback._feed_back(self)  # compiles
         external, velocity, Q, known = np.zeros((4, actuators.n))
         _KNOWN(self._actuation, external, velocity, Q, self._now.states, known)
-        _SUBTRACT(self._inverse.result, self.external_torque, *np.zeros((2, actuators.n)))
         self.torque[:] = 0.0
 
     def reset(self) -> None:
@@ -572,14 +583,15 @@ class LinearFeedback(Controller):
     def applied(self, torque: Array) -> None:
         """Undo the last step of each integral that drove its motor further beyond a limit."""
         super().applied(torque)
-        self._integral.undo(self.torque - torque)
+        if self._has_integral:
+            self._integral.undo(self.torque - torque)
 
     def _compensate(self, compensation: DisturbanceCompensation, step: float) -> None:
-        if self.stiffness.size:
-            compensation.springs.stiffness[:] = self.stiffness[:2]
-        compensation.springs.states[:] = self._now.states
-        past = self._past or Past(tuple(self._links), tuple(self._motors), self.applied_torque)
+        past = self._past or self._present
         springs = self._computed.springs if self._past is None else None
+        if springs is None:
+            compensation.springs.stiffness[:] = self.stiffness[:2]
+            compensation.springs.states[:] = self._now.states
         known = self.external_torque
         if self._links_have_friction:
             known = self._known
@@ -606,7 +618,7 @@ class LinearFeedback(Controller):
         if own is None:
             super()._subtract_known(torque)
         else:
-            _SUBTRACT(torque, self.external_torque, own.link, own.link_rate)
+            self._subtract()
 
     def _law(self, has_ahead: bool) -> None:
         step = self._time_passed()
@@ -622,9 +634,9 @@ class LinearFeedback(Controller):
         if has_ahead:
             torque = self._map(self._later, self._ahead)
         np.add(self.torque, torque, out=self.torque)
-        if self.integral.any():
+        if self._has_integral:
             self._integral.add(self.integral, self._integrated(), self.period)
-        np.add(self.torque, self.integral_torque, out=self.torque)
+            np.add(self.torque, self.integral_torque, out=self.torque)
         if self.compensation is not None:
             np.subtract(self.torque, self.compensation.motor, out=self.torque)
 
@@ -640,10 +652,7 @@ class LinearFeedback(Controller):
 
     def _feed_back(self) -> None:
         """Fill `torque` from the errors of links and motors."""
-        _FEED_BACK(
-            self._joint_of_motor, self.feedback_share, self.gains.values, self._desired,
-            *self._links, self._now.result, *self._motors, self.torque,
-        )  # fmt: skip
+        self._feed_back_errors(self.feedback_share, self.gains.values)
 
     @property
     def integral_torque(self) -> Array:

@@ -29,13 +29,15 @@ suppress any smaller mean beneath it: the observer would hardly see disturbances
 loop would become unstable.
 """
 
+from collections.abc import Sequence
 from math import copysign, inf
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from ...core import (
     Array,
+    BoundCall,
     Field,
     IndependentCopies,
     InputError,
@@ -256,7 +258,7 @@ class DisturbanceCompensation(IndependentCopies):
         self.link, self.link_rate = self._memory.link, self._memory.link_rate
         self.motor: Array = self._memory.motor
         self._q, self._theta = np.zeros((2, n)), np.zeros((2, m))
-        self._sent, self._known, self._wanted_rate = np.zeros(m), np.zeros(n), np.zeros(n)
+        self._nothing = np.zeros(n)
         self.springs = SpringSolver(actuators, *self._q, *self._theta)
         self.set_model(model)
 
@@ -264,15 +266,12 @@ class DisturbanceCompensation(IndependentCopies):
         """Use another model of the robot; the estimates continue from their values."""
         links = driven_links(model, self.actuators, has_sensors=False).model
         self._solver = MomentumSolver(links)
-        momentum, beta, _ = self._solver.result
         bandwidths = self.bandwidth, self._fastest, self.lowered_bandwidth
-        self._constants = (self._actuation, self._memory, *bandwidths)
-        self._limits = (self._link_limit, self._limit)
-        self._arguments = (
-            self._q[1], self._theta[1], momentum, beta, self.springs.torque, self.springs.load,
-            self._sent, self._known, self._wanted_rate,
-        )  # fmt: skip
-        _OBSERVE(*self._constants, *self._limits, np.inf, *self._arguments)  # compiles
+        limits = self._link_limit, self._limit
+        self._observe = BoundCall(_OBSERVE, self._actuation, self._memory, *bandwidths, *limits)
+        self._momentum, self._beta, _ = self._solver.result
+        still = np.zeros(len(self._limit))
+        self.update(np.inf, tuple(self._q), tuple(self._theta), still)  # compiles
         self._memory.is_started[0] = 0  # the momentum of another model is not comparable
 
     @property
@@ -303,11 +302,11 @@ class DisturbanceCompensation(IndependentCopies):
     def update(
         self,
         step: float,
-        links: Any,
-        motors: Any,
+        links: Sequence[Array],
+        motors: Sequence[Array],
         sent: Array,
-        known: Any = 0.0,
-        wanted_rate: Any = 0.0,
+        known: Array | None = None,
+        wanted_rate: Array | None = None,
         springs: SpringSolver | None = None,
     ) -> None:
         """Update the estimates to the present state.
@@ -319,12 +318,14 @@ class DisturbanceCompensation(IndependentCopies):
         wanted_rate : (n,) rate of the joint torques along the desired motion, less `link_rate`.
         springs : at this state, if the caller has evaluated them.
         """
-        self._q[:], self._theta[:] = links, motors
-        self._sent[:], self._known[:], self._wanted_rate[:] = sent, known, wanted_rate
         if springs is None:
-            self.springs.update()
-        else:
-            self.springs.torque[:], self.springs.load[:] = springs.torque, springs.load
-        self._solver.state[:] = self._q
+            springs = self.springs
+            self._q[:], self._theta[:] = links, motors
+            springs.update()
+        self._solver.state[0], self._solver.state[1] = links
         self._solver.update()
-        _OBSERVE(*self._constants, *self._limits, step, *self._arguments)
+        self._observe(
+            step, links[1], motors[1], self._momentum, self._beta,
+            springs.torque, springs.load, sent, self._nothing if known is None else known,
+            self._nothing if wanted_rate is None else wanted_rate,
+        )  # fmt: skip

@@ -33,7 +33,7 @@ class FrozenSides(NamedTuple):
 
 
 @inlined_exactly
-def notice_frozen_sides(joint_of_motor, torque_share, far, counts, s, q, theta, wanted):
+def notice_frozen_sides(joint_of_motor, torque_share, counts, s, far, q, theta, wanted):
     """Which sides repeat their positions although the arm moves by more than `far`, the
     `frozen_distance`: the sum of LINKS_FROZEN and MOTORS_FROZEN."""
     links = 0

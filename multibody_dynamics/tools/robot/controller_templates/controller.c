@@ -99,8 +99,8 @@ static void follow(robot_controller *c, double dt, double elapsed, double torque
     }
     copy_row(&c->desired[0][0], &c->now.state[0][0], 5 * JOINTS);
     map_motion(c, flat, dt);
-    robot_feed_back(c->feedback_share, c->parameters.gains, c->desired, x->q, x->qd, flat->result,
-                    x->theta, x->thetad, torque);
+    robot_feed_back(c->desired, x->q, x->qd, flat->result, x->theta, x->thetad, torque,
+                    c->feedback_share, c->parameters.gains);
     if (lead > 0.0) {
         flat = &c->later;
         robot_evaluate_motion(&c->motion, c->clock.time + lead, c->clock.time, flat->state);

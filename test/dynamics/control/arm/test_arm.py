@@ -25,8 +25,8 @@ from elastic_arms import (
     variable_arm,
 )
 from multibody_dynamics.dynamics import control
-from multibody_dynamics.dynamics.control.arm.arm import Command
 from multibody_dynamics.dynamics.control.arm.arm_settings import ArmSettings
+from multibody_dynamics.dynamics.control.arm.command import Command
 from multibody_dynamics.dynamics.control.arm.desired_motion import TrajectoryRequest
 from multibody_dynamics.dynamics.control.arm.modes import (
     DAMPED_FOR,
@@ -281,21 +281,6 @@ def test_torques_that_are_late_for_a_second_do_not_shake_the_arm(late, answered)
     np.testing.assert_allclose(plant.q, arm.rest + motion, atol=5e-3)
 
 
-def test_a_command_is_a_value_that_later_cycles_do_not_change():
-    arm = linear_arm()
-    made = at_rest_under(arm)
-    (q, _, theta, _), _, _ = at_start(arm)
-    first = made.update(sample_of(made, 0.0, q, theta))
-    rows = [np.copy(row) for row in first if isinstance(row, np.ndarray)]
-    for k in range(1, 20):
-        made.update(sample_of(made, k * PERIOD, q + 1e-3 * k, theta - 1e-3 * k))
-    made.rest(START + SECOND, PERIOD)
-    for row, before in zip(
-        (row for row in first if isinstance(row, np.ndarray)), rows, strict=True
-    ):
-        np.testing.assert_array_equal(row, before)
-
-
 def closed_loop(made: control.Arm, arm: Arm, seconds: float, push: np.ndarray) -> np.ndarray:
     """Link positions of an arm that starts at rest, with the torques `push` (n,) on its joints."""
     plant = HeldPlant(arm)
@@ -522,7 +507,7 @@ def test_without_states_the_arm_is_lost_and_the_caller_sends_the_torque_at_rest(
     settled = next(k for k, mode in enumerate(modes) if mode is not Mode.LOST)
     assert settled * DELAY_PERIOD < 0.03
     assert Mode.LOST not in modes[settled:]
-    assert run.made.period == pytest.approx(DELAY_PERIOD)  # not the time without torques
+    assert run.made.times.period == pytest.approx(DELAY_PERIOD)  # not the time without torques
     assert run.run(0.5).mode is Mode.HOLDING
     assert np.abs(run.plant.q - run.arm.rest).max() < 1e-3
 

@@ -22,6 +22,7 @@ from multibody_dynamics.dynamics.control.arm.collision_reaction import (
     CollisionReaction,
     Contact,
 )
+from multibody_dynamics.dynamics.control.arm.modes import STOPPING, YIELDING
 
 REST = np.zeros(2)
 
@@ -57,6 +58,31 @@ def test_a_hit_is_noticed_once_and_errors_of_the_model_before_it_stay_compensate
     assert made.largest > 1.0
     assert not feel(made, 1.5, 2.5, 1.0)
     assert len(feel(made, 2.5, 3.0, -9.0)) == 1
+
+
+@pytest.mark.parametrize(
+    ("reaction_to", "more", "mode"),
+    [
+        ("stop", {}, STOPPING),
+        ("retract", {}, YIELDING),
+        ("report", {}, 0),
+        ("off", {}, None),
+        ("stop", {"has_fault": True}, None),
+        ("stop", {"is_measured": False}, None),
+    ],
+)
+def test_a_contact_stops_an_arm_or_lets_it_yield_once_unless_it_is_off_or_unknown(
+    reaction_to, more, mode
+):
+    made, weight = reaction(), dyn.gravity_forces(robot()[0], REST)
+    answers = []
+    for k in range(1000):
+        torque = 9.0 if k > 500 else 0.0
+        made.detector.update(k * PERIOD, REST, REST, weight - [torque, 0.0])
+        given = {"is_measured": True, "has_fault": False} | more
+        answers.append(made.answer(round(1e9 * k * PERIOD), reaction_to, **given))
+    noticed = [answer for answer in answers if answer[0] is not None]
+    assert [answer[1] for answer in noticed] == ([] if mode is None else [mode])
 
 
 def test_a_slow_push_is_noticed_without_compensation():

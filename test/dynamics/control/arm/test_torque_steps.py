@@ -12,10 +12,12 @@ from multibody_dynamics.dynamics.control.arm.torque_steps import (
     REGAINED,
     SHORT,
     CycleTimes,
+    TorqueTimes,
     feedback_share,
     next_period,
     torque_step,
 )
+from multibody_dynamics.dynamics.control.arm.valid_sides import Sample
 
 STEPS = st.floats(1e-5, 10.0)
 
@@ -70,3 +72,35 @@ def test_feedback_follows_the_interval_of_states_steadily(intervals, period):
     for _ in range(round(REGAINED / period) + 1):
         share = feedback_share(expected, period, 0.05, period, share)
     assert share == pytest.approx((in_time / 0.05) ** 2)
+
+
+def sample_at(ms: float, **more) -> Sample:
+    return Sample(round(1e6 * ms), {}, **more)
+
+
+def test_times_count_from_the_first_sample_and_from_the_last_torque():
+    times = TorqueTimes(EXPECTED)
+    assert times.seconds(7) == 0.0
+    assert times.since_torque(7) == 0.0
+    times.begin(5_000_000)
+    times.begin(9_000_000)
+    assert times.seconds(12_000_000) == pytest.approx(7e-3)
+    times.answered = 11_000_000
+    assert times.since_torque(12_000_000) == pytest.approx(1e-3)
+    times.restart()
+    assert times.seconds(12_000_000) == times.since_torque(12_000_000) == 0.0
+
+
+def test_feedback_is_reduced_by_the_age_of_a_state_and_by_gaps_between_states():
+    times, dt = TorqueTimes(EXPECTED), 1e-3
+    for k in range(5):
+        assert times.feedback_share(sample_at(k + 1), 1e-3, dt) == 1.0
+    assert times.feedback_share(sample_at(6, age=2 * SHORT), 1e-3, dt) == pytest.approx(0.25)
+    for k in range(7, 60):
+        share = times.feedback_share(sample_at(k), 1e-3, dt)
+    assert share == 1.0
+    for k in range(60, 60 + 40):  # no states: the last one was at 59 ms
+        share = times.feedback_share(sample_at(k, is_late=True), 1e-3, dt)
+    assert share == pytest.approx((1e3 * SHORT / 40) ** 2)
+    times.start_law()
+    assert times.feedback_share(sample_at(100), 1e-3, dt) == pytest.approx(1.0 - dt / REGAINED)

@@ -130,8 +130,9 @@ def test_disturbances_are_compensated_up_to_a_share_of_the_torque_limits():
     arm = arms.linear_arm()
     compensation = DisturbanceCompensation(arm.model, limited(arm), 200.0, share=0.2)
     rest = arms.at_start(arm)[0]
+    sent, known = np.array([500.0, -500.0]), np.full(2, 300.0)
     for _ in range(100):  # torques that would move the motors at once, but they do not
-        compensation.update(STEP, rest[:2], rest[2:], np.array([500.0, -500.0]), known=300.0)
+        compensation.update(STEP, rest[:2], rest[2:], sent, known)
     np.testing.assert_allclose(compensation.motor, [-2.0, 2.0], rtol=1e-4)
     np.testing.assert_allclose(compensation.link, [-2.0, -2.0], rtol=1e-4)
     compensation.reset()

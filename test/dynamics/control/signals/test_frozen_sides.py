@@ -32,7 +32,7 @@ class Watch:
         """What is noticed after links, motors and reference have moved so far from the start."""
         q, goal = START + links, START + wanted
         theta = np.array([*(START + motors), 0.1 + stiffness])
-        own = self.far, self.counts, self.memory, q, theta, goal
+        own = self.counts, self.memory, self.far, q, theta, goal
         return notice_frozen_sides(JOINT_OF_MOTOR, SHARE, *own)
 
 
