@@ -3,11 +3,9 @@
 
 """The mode and the fault of an arm, with their texts: :mod:`modes` for a Python cycle."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
-import numpy as np
-
-from ...core import Array, BoundCall, IndependentCopies
+from ...core import Array, BoundCall, IndependentCopies, record_fields
 from . import modes
 from .modes import FAULTS, LATE, SETTLING, STOP_FAILED, TRACKING, Fault, Mode, Rules
 
@@ -40,9 +38,7 @@ class Supervisor(IndependentCopies):
         self.joint_names = joint_names
         self._memory = modes.memory(len(joint_names), len(rules.joint_of_motor))
         self.rules = rules
-        links, motors = np.zeros(len(joint_names)), np.zeros(len(rules.joint_of_motor))
-        rows = (links, motors, links, motors, links, motors, links)
-        self._supervise(0.0, 0, 0, 0.0, 0, 0, 0, 0, 0, *rows)  # compiles: nothing acts yet
+        self._supervise(0.0, *self._nothing())  # compiles: nothing acts yet
         self.text = ""
 
     @property
@@ -51,7 +47,9 @@ class Supervisor(IndependentCopies):
 
     @rules.setter
     def rules(self, rules: Rules) -> None:
-        self._rules = rules
+        kinds = get_type_hints(Rules).values()
+        own = [kind(x) if kind in (int, float) else x for kind, x in zip(kinds, rules, strict=True)]
+        self._rules = rules = Rules(*own)  # compiled once, whatever numbers are given
         self._supervise = BoundCall(
             modes.compiled_supervise, rules, self._memory, last=modes.Situation
         )
@@ -112,7 +110,7 @@ class Supervisor(IndependentCopies):
     def update(self, now: float, situation: modes.Situation, missing: str = "") -> Event | None:
         """Apply the rules; `missing` describes states that have timed out."""
         before = self.fault
-        self._supervise(now, *situation)
+        self._supervise(float(now), *situation)
         return self._changed(before, missing)
 
     def fail(self, fault: int, now: float, qd: Array, thetad: Array, text: str) -> Event | None:
@@ -141,6 +139,17 @@ class Supervisor(IndependentCopies):
         modes.clear_fault(self.rules, self._memory, qd, thetad)
         self.text = "the arm still moves"
         return None if before is None else Event(before, REQUESTED, is_over=True)
+
+    def _nothing(self) -> modes.Situation:
+        """A situation in which nothing is found."""
+        sizes = {"n": len(self.joint_names), "m": len(self._rules.joint_of_motor)}
+        rows: Any = record_fields.zeros(modes.Situation, **sizes)
+        declared = record_fields.declared_fields(modes.Situation)
+        values: list[Any] = [
+            row if each.is_array else row[0].item()
+            for each, row in zip(declared, rows, strict=True)
+        ]
+        return modes.Situation(*values)
 
     def _changed(self, before: Fault | None, text: str) -> Event | None:
         fault = self.fault

@@ -204,7 +204,7 @@ class ValidSides(IndependentCopies):
     def _notice_frozen(self, q: Array, theta: Array, desired: Array | None) -> int:
         """Which sides are frozen, as :mod:`.frozen_sides` numbers them."""
         wanted = q if desired is None else desired
-        return int(self._compare(self._cycle.frozen_distance, q, theta, wanted))
+        return int(self._compare(float(self._cycle.frozen_distance), q, theta, wanted))
 
 
 def _lacking(side: str, can_stop_on_links: bool) -> str:

@@ -250,7 +250,7 @@ class DisturbanceCompensation(IndependentCopies):
         )
         self.bandwidth = positive("bandwidth", bandwidth, "rad/s")
         own = bandwidth if lowered_bandwidth is None else lowered_bandwidth
-        self.lowered_bandwidth = min(positive("lowered_bandwidth", own, "rad/s"), bandwidth)
+        self.lowered_bandwidth = min(positive("lowered_bandwidth", own, "rad/s"), self.bandwidth)
         is_known = bool(np.isfinite(self._link_limit).all())
         self._fastest = self.bandwidth if is_known else self.lowered_bandwidth
         self._actuation = actuation(actuators)
