@@ -48,7 +48,9 @@ class Supervisor(IndependentCopies):
     @rules.setter
     def rules(self, rules: Rules) -> None:
         kinds = get_type_hints(Rules).values()
-        own = [kind(x) if kind in (int, float) else x for kind, x in zip(kinds, rules, strict=True)]
+        own: list[Any] = [
+            kind(x) if kind in (int, float) else x for kind, x in zip(kinds, rules, strict=True)
+        ]
         self._rules = rules = Rules(*own)  # compiled once, whatever numbers are given
         self._supervise = BoundCall(
             modes.compiled_supervise, rules, self._memory, last=modes.Situation
