@@ -133,7 +133,7 @@ def test_motor_efforts_behind_springs(tmp_path):
     before = validate(path, Settings(ARM, effort="joint", **options))
     assert behind.quantities == ("Q",)
     assert behind.worst < 5e-3 < before.worst
-    with pytest.raises(InputError, match="one motor of the same name"):
+    with pytest.raises(InputError, match="--elastic-joints"):
         validate(path, Settings(ARM, effort="motor"))
 
 
