@@ -462,9 +462,7 @@ def aligned(
     for source, quality in zip(sources, qualities, strict=True):
         turns = grid.turning[source.places] & (source.rows != EFFORT)
         used = [k for k, row in enumerate(source.used) if grid.velocity or row != 1]
-        order = SortedSource(
-            quality, grid.origin, used=used, turning=turns, stamped=source.stamped
-        )
+        order = SortedSource(quality, grid.origin, used=used, turning=turns, stamped=source.stamped)
         tracks.append(Track(source, order, Resampler(quality, grid.origin, grid.period)))
     merger = Merger(sources, grid.background.shape[1], grid.background)
     try:

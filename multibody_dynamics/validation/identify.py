@@ -146,9 +146,10 @@ def _better(robot: Robot, identified: IdentifiedRobot, settings: Settings, body:
     friction = identified.friction
     if settings.effort == "motor":
         # Motors have no offset of their own: it becomes part of the joint's friction.
-        assert robot.actuators is not None
+        actuators = robot.actuators
+        assert actuators is not None
         offsets = np.zeros(model.n)
-        for j, name in zip(robot.actuators.joint_of_motor, robot.actuators.motor_names, strict=True):
+        for j, name in zip(actuators.joint_of_motor, actuators.motor_names, strict=True):
             if "offset" in identified.motors.get(name, {}):
                 offsets[j] += identified.motors[name]["offset"].value
         friction = replace(friction, offset=friction.offset + offsets)

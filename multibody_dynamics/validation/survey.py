@@ -148,8 +148,9 @@ def survey(
     looks = _looks(recording, topics)
     samples = [batch for look in looks for batch in look]
     notes: list[str] = []
-    if topics is None and recording.effort == "joint":
-        samples = _without_outputs(samples, joints, notes)
+    if topics is None:
+        kept = _motor_topics(recording, samples, motor_topic)
+        samples = _without_outputs(samples, joints, kept, notes)
     sources = _chosen(recording, joints, samples, motor_topic, notes)
     ignored = {name for batch in samples for name in batch.names} - joints.names
     samples = [batch for batch in samples if any(source.carries(batch) for source in sources)]
@@ -216,11 +217,20 @@ def _looks(recording: Recording, topics: Sequence[str] | None) -> list[list[Join
     return looks
 
 
+def _motor_topics(
+    recording: Recording, samples: Sequence[JointSamples], motor_topic: str
+) -> set[str]:
+    """The topics from which efforts of motors are taken, if they are compared."""
+    if recording.effort != "motor":
+        return set()
+    return {motor_topic} if motor_topic else {b.topic for b in samples if _is_motors(b.topic)}
+
+
 def _without_outputs(
-    samples: list[JointSamples], joints: Joints, notes: list[str]
+    samples: list[JointSamples], joints: Joints, kept: set[str], notes: list[str]
 ) -> list[JointSamples]:
-    """The batches without outputs of our nodes, if their joints are also on a single topic
-    joint_states."""
+    """The batches without outputs of our nodes, except of the topics `kept`, if their joints are
+    also on a single topic joint_states."""
     carried: dict[str, set[str]] = {}
     for batch in samples:
         carried.setdefault(batch.topic, set()).update(joints.names.intersection(batch.names))
@@ -230,7 +240,7 @@ def _without_outputs(
     rivals = sorted(
         topic
         for topic, of in carried.items()
-        if of & carried[states[0]] and _last_part(topic) in OUTPUTS
+        if of & carried[states[0]] and _last_part(topic) in OUTPUTS and topic not in kept
     )
     if rivals:
         notes.append(f"{states[0]} is used; outputs of our nodes are ignored: {', '.join(rivals)}")
@@ -246,7 +256,7 @@ def _chosen(
 ) -> tuple[Source, ...]:
     """The sources of positions and efforts; motor efforts may have a separate topic."""
     if recording.effort == "motor":
-        own = {motor_topic} if motor_topic else {b.topic for b in samples if _is_motors(b.topic)}
+        own = _motor_topics(recording, samples, motor_topic)
         motors = [batch for batch in samples if batch.topic in own]
         links = [batch for batch in samples if batch.topic not in own]
         if motor_topic or (motors and any(joints.names.intersection(b.names) for b in links)):

@@ -77,6 +77,7 @@ def recorded(path, actuators, wrong=()):
     motors = [later.motors.position, later.motors.velocity, later.motors.torque]
     rows = np.stack(motors, axis=1)[..., kept].copy()
     messages = messages_of(t, links, NAMES) + messages_of(later.t, rows, names, "/motor_states")
+    messages += messages_of(t, links, NAMES, "/feedforward_node/torque")  # an output, not used
     return write_bag(path, sorted(messages, key=lambda message: message[1]))
 
 
@@ -119,9 +120,7 @@ def test_the_friction_of_the_motors_is_identified(tmp_path):
     """Motors of which nothing is known but their inertia."""
     actuators = arm("antagonistic")
     pair = actuators.actuators[1]
-    smooth = [
-        replace(each, viscous=0.0, coulomb=0.0, load_friction=0.0) for each in pair.motors
-    ]
+    smooth = [replace(each, viscous=0.0, coulomb=0.0, load_friction=0.0) for each in pair.motors]
     true = [replace(each, viscous=0.5, coulomb=0.0, load_friction=0.0) for each in pair.motors]
     bag = recorded(
         tmp_path / "bag",

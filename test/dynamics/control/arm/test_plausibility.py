@@ -183,6 +183,25 @@ def test_springs_of_another_robot(factor):
     assert f"{found.misfit:.4g}" in str(found)
 
 
+@pytest.mark.parametrize("made", SINGLE_MOTORS)
+def test_springs_that_are_stiffer_than_configured_look_as_on_a_table(made):
+    """docs/safety.md does not promise to notice them."""
+    arm, judge = made(), judge_of(made)
+    rows = tuple(each.stiffened(10.0) for each in arm.actuators.actuators)
+    stiff = arm._replace(actuators=Actuators(arm.model.joint_names, rows))
+    for q in positions(arm, 40):
+        assert judge.judge(q, motors(stiff, q, gravity_forces(arm.model, q))) is None
+
+
+def test_links_and_motors_of_the_wrong_sign_are_the_mirror_image_of_a_planar_arm():
+    """docs/safety.md does not promise to notice them."""
+    arm, judge = two_shipped(), judge_of(two_shipped)
+    for q in positions(arm, 40):
+        weight = gravity_forces(arm.model, q)
+        assert np.allclose(gravity_forces(arm.model, -q), -weight, atol=1e-9)
+        assert judge.judge(-q, -motors(arm, q, weight)) is None
+
+
 def test_two_motors_of_a_joint_are_named():
     arm = shipped("antagonistic_elbow")
     judge = RestingArm(arm.model, arm.actuators)
