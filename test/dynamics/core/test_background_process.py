@@ -241,3 +241,27 @@ def test_the_environment_is_restored(monkeypatch):
         assert os.environ["OMP_NUM_THREADS"] == os.environ["MKL_NUM_THREADS"] == "1"
     assert os.environ["OMP_NUM_THREADS"] == "3"
     assert "MKL_NUM_THREADS" not in os.environ
+
+
+MANY = """
+import time
+from multibody_dynamics.dynamics.core.background_process import worker_processes
+with worker_processes(2) as executor:
+    executor.submit(int).result()
+    print(*executor._processes, flush=True)
+    executor.submit(time.sleep, 600.0).result()
+"""
+
+
+def test_processes_end_with_a_parent_that_is_killed():
+    parent = subprocess.Popen([sys.executable, "-c", MANY], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    workers = [Path(f"/proc/{number}") for number in parent.stdout.readline().split()]
+    assert len(workers) == 2
+    assert all(each.exists() for each in workers)
+    parent.kill()
+    parent.communicate()
+    deadline = time.monotonic() + 20.0
+    while any(each.exists() for each in workers):
+        assert time.monotonic() < deadline, "processes are left behind"
+        time.sleep(0.02)
