@@ -4,7 +4,8 @@
 """The command `multibody_dynamics`: parse the arguments, run one command, report its errors.
 
 The commands are in `commands/`. Exit status: 0 on success; 1 if a run, a check or a comparison
-found problems; 2 for invalid arguments or files, with a one-line message; 130 after Ctrl-C.
+found problems; 2 for invalid arguments or files, with a one-line message; 130 after Ctrl-C or
+SIGTERM.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from functools import cache
 
 from .. import __version__
 from ..linear_algebra import use_one_thread
-from .base.processes import RunError
+from .base.processes import RunError, sigterm_as_interrupt
 from .commands import COMMANDS, load
 
 ROS_ARGUMENTS = "--ros-args"
@@ -55,7 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     use_one_thread()
 
     try:
-        return _run(options)
+        with sigterm_as_interrupt():
+            return _run(options)
     except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

@@ -30,7 +30,8 @@ LISTED = 20  # events of each kind that are listed individually
 EPOCH = 44  # bits of a key; the bits above count how often the clock was set back
 MIDDLE = 1 << 43
 
-EVERYTHING, MOTION, EFFORT = slice(0, 3), slice(0, 2), slice(2, 3)  # rows of a source
+# rows of a source
+EVERYTHING, MOTION, EFFORT, MOTOR = slice(0, 3), slice(0, 2), slice(2, 3), slice(0, 3, 2)
 
 Keys = NDArray[np.int64]
 
@@ -49,6 +50,11 @@ class Source(NamedTuple):
     places: NDArray[np.intp]
     stamped: bool = True
     rows: slice = EVERYTHING
+
+    @property
+    def used(self) -> range:
+        """The rows as indices."""
+        return range(3)[self.rows]
 
     def carries(self, batch: JointSamples) -> bool:
         """Whether a batch belongs to this source."""
@@ -173,7 +179,7 @@ class SortedSource:
         quality: Quality,
         origin: int,
         *,
-        velocity: bool,
+        used: Sequence[int],
         turning: NDArray[np.bool_],
         stamped: bool = True,
     ) -> None:
@@ -181,7 +187,7 @@ class SortedSource:
         self._stamped = stamped
         self.origin = origin
         self.epoch = 0
-        self._used = slice(None, None, 1 if velocity else 2)  # position (velocity) effort
+        self._used = list(used)  # rows that must be finite
         self._turning = turning  # joints whose angle may jump by a turn
         self._newest: int | None = None
         self._last: int | None = None  # stamp of the last sample that was yielded
@@ -455,9 +461,8 @@ def aligned(
     tracks = []
     for source, quality in zip(sources, qualities, strict=True):
         turns = grid.turning[source.places] & (source.rows != EFFORT)
-        order = SortedSource(
-            quality, grid.origin, velocity=grid.velocity, turning=turns, stamped=source.stamped
-        )
+        used = [k for k, row in enumerate(source.used) if grid.velocity or row != 1]
+        order = SortedSource(quality, grid.origin, used=used, turning=turns, stamped=source.stamped)
         tracks.append(Track(source, order, Resampler(quality, grid.origin, grid.period)))
     merger = Merger(sources, grid.background.shape[1], grid.background)
     try:

@@ -17,6 +17,7 @@ from ..dynamics.identification import Residuals
 from ..dynamics.rigid import inverse_dynamics
 from .alignment import Keys, Quality, aligned
 from .doubtful_signals import doubtful_efforts
+from .measured_motors import measured_motors
 from .recordings import Recording
 from .run_recorder import Recorded, RunRecorder
 from .settings import Robot, Settings
@@ -30,7 +31,8 @@ SAMPLES = 20_000  # states kept for identification
 
 
 class Compared(NamedTuple):
-    """k states at times (k,) s: state (5, k, n) q ... q'''', predicted and measured (3, k, n)."""
+    """k states at times (k,) s: state (5, k, n) q ... q'''', with further columns for
+    `MeasuredMotors`; predicted and measured (3, k, n)."""
 
     times: Array
     state: Array
@@ -85,26 +87,22 @@ class Comparison:
 
     def __init__(self, robot: Robot, look: Survey, settings: Settings) -> None:
         self.robot, self.look = robot, look
-        self.used = np.unique(np.concatenate([source.places for source in look.sources]))
-        self.by_motor = settings.effort == "motor"
-        if self.by_motor:
-            names = robot.actuators.motor_names if robot.actuators else ()
-            if names != robot.model.joint_names:
-                raise InputError(
-                    "motor efforts can be compared only if each joint has one motor of the same "
-                    "name: --elastic-joints must describe one motor for each of "
-                    f"{', '.join(robot.model.joint_names)}"
-                )
-        self.quantities = QUANTITIES[:1] if self.by_motor else QUANTITIES
+        recorded = np.unique(np.concatenate([source.places for source in look.sources]))
+        self.used = recorded[recorded < robot.model.n]
+        efforts = np.concatenate([source.places for source in look.sources if 2 in source.used])
+        self._settings = settings
+        self.quantities = QUANTITIES[:1] if settings.effort == "motor" else QUANTITIES
         wanted = settings.rate or PER_CUTOFF * look.cutoff
-        self._states = SmoothedStates(look, self.used, look.cutoff, wanted, (5, 3))
+        self._states = SmoothedStates(look, np.unique(efforts), look.cutoff, wanted, (5, 3))
         self.step, self.reach = self._states.step, self._states.reach
 
     def push(self, keys: Keys, rows: Array) -> Iterator[Compared]:
         """The compared states that become available with the samples (k, 3, n); `alignment`
         explains the keys."""
         for times, state, measured in self._states.push(keys, rows):
-            predicted = predicted_torques(self.robot, state, by_motor=self.by_motor)
+            predicted = predicted_torques(self.robot, state, self._settings)
+            if self.look.motors is not None:
+                measured = self.look.motors.at_joints(measured)
             yield Compared(times, state, predicted, measured)
 
     def flush(self) -> None:
@@ -112,21 +110,22 @@ class Comparison:
         self._states.flush()
 
 
-def predicted_torques(robot: Robot, state: Array, *, by_motor: bool) -> Array:
-    """Q, Q' and Q'' (3, k, n) of states (5, k, n), with friction; by_motor: Q is that of the
-    motors."""
-    q, qd, qdd, qddd, qdddd = state
+def predicted_torques(robot: Robot, state: Array, settings: Settings) -> Array:
+    """Q, Q' and Q'' (3, k, n) of `Compared.state`, with friction; Q is that of the motors if the
+    efforts are."""
+    motors, actuators = measured_motors(robot, settings), robot.actuators
+    links = state[..., : robot.model.n]
+    q, qd, qdd, qddd, qdddd = links
     rows: list[Any] = list(inverse_dynamics(robot.model, q, qd, qdd, qddd, qdddd))
-    if by_motor:
-        assert robot.actuators is not None
-        loads = np.stack(rows, axis=-2)
-        actuators = robot.actuators
+    motion, loads = np.moveaxis(links, 0, -2), np.stack(rows, axis=-2)
+    if actuators is not None and settings.effort == "motor" and motors is None:
         settled = actuators.settled_deflection(loads) if actuators.is_damped.any() else None
-        motion = motor_motion(actuators, np.moveaxis(state, 0, -2), loads, deflection=settled)
-        rows[0] = motion.torque
-    elif robot.actuators is not None and robot.actuators.has_link_friction.any():
-        of_links = robot.actuators.link_friction(np.moveaxis(state, 0, -2), np.stack(rows, axis=-2))
+        rows[0] = motor_motion(actuators, motion, loads, deflection=settled).torque
+    elif actuators is not None and actuators.has_link_friction.any():
+        of_links = actuators.link_friction(motion, loads)
         rows = [row + of_links[..., k, :] for k, row in enumerate(rows)]
+    if motors is not None:
+        rows[0] = motors.torque(state, rows[0])
     first, second = robot.friction.rates(qd, qdd, qddd)
     return np.stack([rows[0] + robot.friction.torque(qd), rows[1] + first, rows[2] + second])
 
@@ -171,11 +170,13 @@ class _Pass:
             held=dict(settings.held),
             cutoff=settings.cutoff,
             from_positions=settings.from_positions,
+            motors=measured_motors(robot, settings),
         )
         self._comparison = Comparison(robot, look, settings)
         self._names = np.array(robot.model.joint_names)
+        columns = np.array((*self._names, *(look.motors.names if look.motors else ())))
         self._qualities = [
-            Quality(source.topic, tuple(self._names[source.places].tolist()), rate=look.rate)
+            Quality(source.topic, tuple(columns[source.places].tolist()), rate=look.rate)
             for source in look.sources
         ]
         self._problems: list[str] = []
@@ -264,8 +265,8 @@ class _Pass:
         """What is doubtful about the efforts."""
         actuators, used = self._robot.actuators, self._comparison.used
         gears = None
-        if actuators is not None and actuators.motor_names == self._robot.model.joint_names:
-            gears = np.array([motor.gear_ratio for motor in actuators.motors])[used]
+        if actuators is not None:
+            gears = actuators.gear_ratio[actuators.first_motor][used]
         names = tuple(self._names[used].tolist())
         return doubtful_efforts(names, self._totals[0], gears)
 

@@ -100,11 +100,10 @@ def identify(validation: Validation, robot: Robot, settings: Settings) -> Identi
     )
     better = _better(robot, identification.robot, settings, body)
     used = [robot.model.joint_index(name) for name in validation.joint_names]
-    by_motor = settings.effort == "motor"
     before, after = (
         Residuals.of(
             t[judged],
-            predicted_torques(each, state[:, judged], by_motor=by_motor)[0][:, used],
+            predicted_torques(each, state[:, judged], settings)[0][:, used],
             measured[0][judged][:, used],
         )
         for each in (robot, better)
@@ -147,10 +146,12 @@ def _better(robot: Robot, identified: IdentifiedRobot, settings: Settings, body:
     friction = identified.friction
     if settings.effort == "motor":
         # Motors have no offset of their own: it becomes part of the joint's friction.
+        actuators = robot.actuators
+        assert actuators is not None
         offsets = np.zeros(model.n)
-        for joint, motor in identified.motors.items():
-            if "offset" in motor:
-                offsets[model.joint_index(joint)] = motor["offset"].value
+        for j, name in zip(actuators.joint_of_motor, actuators.motor_names, strict=True):
+            if "offset" in identified.motors.get(name, {}):
+                offsets[j] += identified.motors[name]["offset"].value
         friction = replace(friction, offset=friction.offset + offsets)
     return Robot(model, friction, identified.actuators or robot.actuators)
 

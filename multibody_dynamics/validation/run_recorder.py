@@ -35,6 +35,7 @@ class RunRecorder:
 
     def __init__(self, look: Survey, used: Array, signal: str, limit: int = LIMIT) -> None:
         self._look, self._used, self._signal = look, used, signal
+        self._motors = look.motors
         expected = int(1.02 * look.duration * look.rate) + 1000
         self._every = max(-(-expected // limit), 1)
         n = look.background.shape[1]
@@ -70,14 +71,19 @@ class RunRecorder:
         known = np.isfinite(self._look.background)
         q, qd = (np.where(known[k], self._look.background[k], rows[:, k]) for k in range(2))
         qd[:, list(self._look.derived)] = np.nan
-        effort = np.full_like(q, np.nan)
-        effort[:, self._used] = rows[:, 2, self._used]
+        if self._motors is None:
+            torques = {self._signal: np.full_like(q, np.nan)}
+            torques[self._signal][:, self._used] = rows[:, 2, self._used]
+        else:
+            n = self._motors.actuators.n
+            theta, effort = (self._motors.at_motors(rows[:, k, n:], np.nan) for k in (0, 2))
+            q, qd, torques = q[:, :n], qd[:, :n], {"theta": theta, "motor_torque": effort}
         run = MeasuredRun(
             "recording",
             self._look.rate,
             q=q,
             qd=qd if self._look.velocity else None,
-            **{self._signal: effort},
+            **torques,
             starts=tuple(self._starts) or (0,),
             start=float(times[0]) if self._count else 0.0,
         )

@@ -25,7 +25,7 @@ class Smoothed(NamedTuple):
 class SmoothedStates:
     """Filters samples on the grid and thins them out to about `rate`, Hz.
 
-    used : (m,) indices of the recorded joints in the model; the efforts of others are zero.
+    used : (m,) the columns with efforts; those of others are zero.
     cutoff : Hz. orders : numbers of rows d and e of the states and efforts.
     """
 

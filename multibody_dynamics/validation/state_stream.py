@@ -16,6 +16,7 @@ from ..dynamics.core import Array, InputError
 from ..dynamics.identification import HIGHEST, Residuals
 from .alignment import Quality, Resampler, Source
 from .comparison import Compared, Comparison
+from .measured_motors import measured_motors
 from .settings import Robot, Settings
 from .survey import SHORTEST, Survey, usual_step
 from .unwrapping import turning_joints, unwrapped
@@ -41,6 +42,13 @@ class StateStream:
         if settings.cutoff is None:
             raise InputError("a stream cannot choose the cut-off from its data: set `cutoff`")
         model = robot.model
+        if (motors := measured_motors(robot, settings)) is not None:
+            raise InputError(
+                "a stream of joint states does not contain the positions of the motors "
+                f"{', '.join(motors.names)}, which the efforts of joints with a variable stiffness"
+                " or two motors require: compare the torques of the joints (effort: joint), or"
+                " record motor_states as well and use `validate --effort motor`"
+            )
         self._robot, self._settings, self._velocity = robot, settings, velocity
         self._background = np.full((3, model.n), np.nan)
         for joint, value in settings.held.items():

@@ -17,6 +17,7 @@ from ..dynamics.model import MultibodyModel
 from .alignment import (
     EFFORT,
     MOTION,
+    MOTOR,
     WINDOW,
     Grid,
     Quality,
@@ -28,6 +29,7 @@ from .alignment import (
     sources_of,
 )
 from .doubtful_signals import Stretch, contradicting_velocities, positions_beyond_limits
+from .measured_motors import MeasuredMotors
 from .recordings import JointSamples, Recording
 from .unwrapping import turning_joints, unwrapped
 
@@ -49,8 +51,8 @@ class Survey:
 
     velocity : whether velocities are used, except of the joints `derived` (in the model), whose
     positions are differentiated instead. held : joints of the model without a source.
-    ignored : recorded joints that are not in the model. background : (3, n) rows of held joints.
-    duration : s. notes : remarks on the choice of topics.
+    ignored : recorded joints that are not in the model. background : (3, n) rows of held joints,
+    and columns for the `motors`. duration : s. notes : remarks on the choice of topics.
     """
 
     sources: tuple[Source, ...]
@@ -64,6 +66,7 @@ class Survey:
     duration: float
     notes: tuple[str, ...] = ()
     derived: tuple[int, ...] = ()
+    motors: MeasuredMotors | None = None
 
     @property
     def rate(self) -> float:
@@ -72,27 +75,46 @@ class Survey:
 
     def grid(self, model: MultibodyModel) -> Grid:
         """The grid of the comparison."""
-        turning = turning_joints(model)
+        turning = _turning(model, self.motors)
         return Grid(self.origin, self.period, self.background, turning, self.velocity)
 
 
 class Joints(NamedTuple):
-    """The joints of the model by their names in a recording, and the positions of held ones."""
+    """The joints of the model by their names in a recording, the positions of held ones, and the
+    motors whose positions must be recorded."""
 
     path: Path
     model: MultibodyModel
     prefix: str
     held: Mapping[str, float]
+    motors: MeasuredMotors | None
 
     @property
     def names(self) -> set[str]:
-        return {self.prefix + name for name in self.model.joint_names}
+        return {self.prefix + name for name in self.columns}
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, in the model and of the motors."""
+        motors = self.motors.names if self.motors else ()
+        return (*self.model.joint_names, *motors)
 
     @property
     def places(self) -> dict[str, int]:
         """Indices in the model of the joints that must be recorded, by name."""
         joints = enumerate(self.model.joint_names)
         return {self.prefix + name: place for place, name in joints if name not in self.held}
+
+    @property
+    def motor_places(self) -> dict[str, int]:
+        """The columns of the motors, by name."""
+        n = self.model.n
+        return {self.prefix + name: n + k for k, name in enumerate(self.columns[n:])}
+
+    @property
+    def turning(self) -> NDArray[np.bool_]:
+        """Of each column, whether it may jump by a turn."""
+        return _turning(self.model, self.motors)
 
 
 def survey(
@@ -105,27 +127,30 @@ def survey(
     held: Mapping[str, float] | None = None,
     cutoff: float | None = None,
     from_positions: bool = False,
+    motors: MeasuredMotors | None = None,
 ) -> Survey:
     """Find the sources, rate and cut-off of a recording.
 
     topics : topics with joint states; default: all. motor_topic : topic with the efforts of the
     motors; default: one called motor_states. held : positions of joints that were not recorded, by
-    name.
+    name. motors : whose positions are needed as well.
 
     Raises an InputError that states what the recording lacks.
     """
-    joints = Joints(recording.path, model, prefix, held or {})
-    background = np.full((3, model.n), np.nan)
+    joints = Joints(recording.path, model, prefix, held or {}, motors)
+    background = np.full((3, len(joints.columns)), np.nan)
     for joint, value in joints.held.items():
         background[:, model.joint_index(joint)] = value, 0.0, np.nan
+    background[1, model.n :] = 0.0  # of motors, whose positions are differentiated
     if motor_topic:
         topics = None if topics is None else [*topics, motor_topic]
         recording.overview.require(recording.path, [motor_topic])
     looks = _looks(recording, topics)
     samples = [batch for look in looks for batch in look]
     notes: list[str] = []
-    if topics is None and recording.effort == "joint":
-        samples = _without_outputs(samples, joints, notes)
+    if topics is None:
+        kept = _motor_topics(recording, samples, motor_topic)
+        samples = _without_outputs(samples, joints, kept, notes)
     sources = _chosen(recording, joints, samples, motor_topic, notes)
     ignored = {name for batch in samples for name in batch.names} - joints.names
     samples = [batch for batch in samples if any(source.carries(batch) for source in sources)]
@@ -134,8 +159,9 @@ def survey(
     origin = _origin(sources, samples)
     velocity = not from_positions and _has_velocity(sources, samples)
     derived = _contradicting(joints, sources, looks, notes) if velocity else ()
-    velocity &= len(derived) < sum(len(s.places) for s in sources if s.rows != EFFORT)
-    grid = Grid(origin, period, background, turning_joints(model), velocity)
+    velocity &= len(derived) < sum(len(s.places) for s in sources if 1 in s.used)
+    derived += tuple(joints.motor_places.values())
+    grid = Grid(origin, period, background, joints.turning, velocity)
     found = cutoff or _cutoff(looks, sources, grid)
     seen = recording.overview
     return Survey(
@@ -150,7 +176,13 @@ def survey(
         1e-9 * (seen.end - seen.begin),
         tuple(notes),
         derived if velocity else (),
+        motors,
     )
+
+
+def _turning(model: MultibodyModel, motors: MeasuredMotors | None) -> NDArray[np.bool_]:
+    turning = turning_joints(model)
+    return turning if motors is None else np.concatenate([turning, turning[motors.joints]])
 
 
 def _last_part(topic: str) -> str:
@@ -185,11 +217,20 @@ def _looks(recording: Recording, topics: Sequence[str] | None) -> list[list[Join
     return looks
 
 
+def _motor_topics(
+    recording: Recording, samples: Sequence[JointSamples], motor_topic: str
+) -> set[str]:
+    """The topics from which efforts of motors are taken, if they are compared."""
+    if recording.effort != "motor":
+        return set()
+    return {motor_topic} if motor_topic else {b.topic for b in samples if _is_motors(b.topic)}
+
+
 def _without_outputs(
-    samples: list[JointSamples], joints: Joints, notes: list[str]
+    samples: list[JointSamples], joints: Joints, kept: set[str], notes: list[str]
 ) -> list[JointSamples]:
-    """The batches without outputs of our nodes, if their joints are also on a single topic
-    joint_states."""
+    """The batches without outputs of our nodes, except of the topics `kept`, if their joints are
+    also on a single topic joint_states."""
     carried: dict[str, set[str]] = {}
     for batch in samples:
         carried.setdefault(batch.topic, set()).update(joints.names.intersection(batch.names))
@@ -199,7 +240,7 @@ def _without_outputs(
     rivals = sorted(
         topic
         for topic, of in carried.items()
-        if of & carried[states[0]] and _last_part(topic) in OUTPUTS
+        if of & carried[states[0]] and _last_part(topic) in OUTPUTS and topic not in kept
     )
     if rivals:
         notes.append(f"{states[0]} is used; outputs of our nodes are ignored: {', '.join(rivals)}")
@@ -215,12 +256,19 @@ def _chosen(
 ) -> tuple[Source, ...]:
     """The sources of positions and efforts; motor efforts may have a separate topic."""
     if recording.effort == "motor":
-        own = {motor_topic} if motor_topic else {b.topic for b in samples if _is_motors(b.topic)}
+        own = _motor_topics(recording, samples, motor_topic)
         motors = [batch for batch in samples if batch.topic in own]
         links = [batch for batch in samples if batch.topic not in own]
         if motor_topic or (motors and any(joints.names.intersection(b.names) for b in links)):
             return _paired(joints, links, motors, notes)
-    sources = _carrying(joints, samples)
+        if joints.motors is not None:
+            raise InputError(
+                f"{recording.path}: positions and efforts of the motors "
+                f"{', '.join(joints.motors.names)} are needed beside the positions of the links: "
+                "on a topic of their own, motor_states or --motor-topic, or as `theta MOTOR` and "
+                "`tau MOTOR` in a table"
+            )
+    sources = _carrying(joints, samples, joints.places)
     for topic in sorted({source.topic for source in sources if _is_motors(source.topic)}):
         if recording.effort == "motor":
             raise InputError(
@@ -239,10 +287,12 @@ def _paired(
     notes: list[str],
 ) -> tuple[Source, ...]:
     """Sources of link motion and of motor efforts, on one clock."""
-    motion, efforts = _carrying(joints, links), _carrying(joints, motors)
+    motion = _carrying(joints, links, joints.places)
+    efforts = _carrying(joints, motors, joints.motor_places or joints.places)
+    rows = MOTOR if joints.motors else EFFORT
     found = on_one_clock(
         [source._replace(rows=MOTION) for source in motion]
-        + [source._replace(rows=EFFORT) for source in efforts]
+        + [source._replace(rows=rows) for source in efforts]
     )
     clock = "stamps" if found[0].stamped else "times of receipt"
     notes.append(
@@ -252,10 +302,12 @@ def _paired(
     return found
 
 
-def _carrying(joints: Joints, samples: Sequence[JointSamples]) -> tuple[Source, ...]:
-    """Exactly one source for each joint that must be recorded."""
-    sources = sources_of(joints.path, samples, joints.places)
-    names = {place: name for name, place in joints.places.items()}
+def _carrying(
+    joints: Joints, samples: Sequence[JointSamples], places: Mapping[str, int]
+) -> tuple[Source, ...]:
+    """Exactly one source for each of these joints or motors, which must be recorded."""
+    sources = sources_of(joints.path, samples, places)
+    names = {place: name for name, place in places.items()}
     if not names:
         raise InputError(f"{joints.path}: all joints of the robot are held, so none is compared")
     require_one_source(joints.path, sources, names)
@@ -270,7 +322,7 @@ def _about_missing(joints: Joints, missing: Sequence[str], samples: Sequence[Joi
     there = sorted({name for batch in samples for name in batch.names})
     on = ", ".join(dict.fromkeys(batch.topic for batch in samples)) or "any other topic"
     text = (
-        f"{joints.path}: joints of the robot are missing on {on}: {', '.join(missing)}; "
+        f"{joints.path}: joints or motors of the robot are missing on {on}: {', '.join(missing)}; "
         f"recorded: {', '.join(there[:20]) or 'none'}{' ...' if len(there) > 20 else ''}"
     )
     names = joints.model.joint_names
@@ -281,8 +333,8 @@ def _about_missing(joints: Joints, missing: Sequence[str], samples: Sequence[Joi
     motors = [name for name in there if name.startswith(tuple(f"{joint}_" for joint in missing))]
     if motors:
         return (
-            f"{text}; {', '.join(motors)} are the motors of a joint that has several, whose efforts"
-            f" are not that of the joint: compare its joint torque, with --effort joint"
+            f"{text}; {', '.join(motors)} are motors of a joint that has several: its own position"
+            " is needed as well, and for --effort motor their description by --elastic-joints"
         )
     if len(missing) < len(names):
         first = missing[0].removeprefix(joints.prefix)
@@ -294,12 +346,12 @@ def _check_signals(
     joints: Joints, sources: Sequence[Source], samples: Sequence[JointSamples], notes: list[str]
 ) -> None:
     """Raise InputError for positions or efforts not recorded; note efforts that are all zero."""
-    names: tuple[str, ...] = joints.model.joint_names
+    names = joints.columns
     zero: list[str] = []
     count = 0
     for source in sources:
         for row, what in ((0, "position"), (2, "effort")):
-            if row not in range(3)[source.rows]:
+            if row not in source.used:
                 continue
             rows = np.concatenate([source.signal(b, row) for b in samples if source.carries(b)])
             absent = [names[k] for k in source.places[~np.isfinite(rows).any(axis=0)]]
@@ -314,6 +366,8 @@ def _check_signals(
                 continue
             ends = zip(np.nanmin(rows, axis=0), np.nanmax(rows, axis=0), strict=True)
             for place, (low, high) in zip(source.places.tolist(), ends, strict=True):
+                if place >= joints.model.n:  # a motor, which has no limits of its own
+                    continue
                 if doubt := positions_beyond_limits(joints.model, place, low, high):
                     notes.append(f"{names[place]}: its {doubt}")
     if len(zero) == count:
@@ -330,9 +384,9 @@ def _contradicting(
 ) -> tuple[int, ...]:
     """The joints whose velocities contradict their positions, with a note on each."""
     found: dict[int, str] = {}
-    turning = turning_joints(joints.model)
+    turning = joints.turning
     for source in sources:
-        if source.rows == EFFORT:
+        if 1 not in source.used:
             continue
         stretches = []
         for batches in looks:
@@ -360,7 +414,7 @@ def _has_velocity(sources: Sequence[Source], samples: Sequence[JointSamples]) ->
         np.isfinite(source.signal(batch, 1)).all(axis=1)
         for source in sources
         for batch in samples
-        if source.rows != EFFORT and source.carries(batch)
+        if 1 in source.used and source.carries(batch)
     ]
     return bool(np.concatenate(whole).mean() >= 0.9)
 
@@ -405,7 +459,7 @@ def _cutoff(
     """The frequency in Hz above which the motion of the fastest joint is lost in noise: the median
     over the stretches."""
     rate = 1e9 / grid.period
-    recorded = np.concatenate([source.places for source in sources])
+    recorded = np.concatenate([source.places for source in sources if source.rows != MOTOR])
     found = []
     for look in looks:
         qualities = [Quality(source.topic, ()) for source in sources]

@@ -133,7 +133,7 @@ def test_motor_efforts_behind_springs(tmp_path):
     before = validate(path, Settings(ARM, effort="joint", **options))
     assert behind.quantities == ("Q",)
     assert behind.worst < 5e-3 < before.worst
-    with pytest.raises(InputError, match="one motor of the same name"):
+    with pytest.raises(InputError, match="--elastic-joints"):
         validate(path, Settings(ARM, effort="motor"))
 
 
@@ -259,8 +259,8 @@ def test_errors_state_what_the_recording_lacks(tmp_path):
     assert "elbow; recorded: shoulder; hold a joint that did not move with --hold elbow=" in text
     motors = ("shoulder", "elbow_agonist", "elbow_antagonist")
     text = error_of(written(tmp_path / "two", rows.take([0, 1, 1], axis=2), t, motors), settings)
-    assert "elbow_agonist, elbow_antagonist are the motors of a joint that has several" in text
-    assert text.rstrip().endswith("with --effort joint")
+    assert "elbow_agonist, elbow_antagonist are motors of a joint that has several" in text
+    assert "its own position is needed as well" in text
     everything = {name: 0.0 for name in NAMES}
     assert "all joints of the robot are held" in error_of(half, replace(settings, held=everything))
     prefixed = written(tmp_path / "prefixed", rows, t, [f"left_{name}" for name in NAMES])
@@ -304,8 +304,10 @@ def test_outputs_of_our_nodes_are_ignored(tmp_path):
     assert [each.topic for each in found.qualities] == ["/joint_states"]
     ignored = f"{others[1]}, {others[0]}"
     assert f"/joint_states is used; outputs of our nodes are ignored: {ignored}" in found.notes
-    by_motor = {"elastic_joints": SPRINGS, "effort": "motor"}  # the topic is ambiguous
-    assert "or be an output of these nodes; choose" in error_of(path, Settings(ARM, **by_motor))
+    by_motor = {"elastic_joints": SPRINGS, "effort": "motor"}
+    both = validate(path, Settings(ARM, cutoff=20.0, **by_motor))
+    assert [each.topic for each in both.qualities] == ["/joint_states", "/motor_states"]
+    assert f"outputs of our nodes are ignored: {others[1]}" in both.notes[0]
     motors = Settings(ARM, topics=("/motor_states",), **by_motor)
     assert "/motor_states has the positions of the motors" in error_of(path, motors)
     as_joints = validate(path, Settings(ARM, topics=("/motor_states",), cutoff=20.0))

@@ -24,6 +24,7 @@ def recorded(duration, gap=None, limit=10**6, **options):
         duration=duration,
         background=background,
         derived=(),
+        motors=None,
     )
     for name, value in options.items():
         setattr(look, name, value)

@@ -235,6 +235,13 @@ def _isolated() -> set[int]:
     return found
 
 
+def _begin(prepare: Any, *shared: Any) -> None:
+    """Set up one of many processes, which ends with its parent, whatever ends that."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    if prepare is not None:
+        prepare(*shared)
+
+
 def _end_with_parent() -> None:
     from multiprocessing import connection, parent_process
 
@@ -258,7 +265,7 @@ def worker_processes(workers: int, prepare: Any = None, *shared: Any) -> Iterato
 
     before = {name: os.environ[name] for name in VARIABLES if name in os.environ}
     os.environ.update(dict.fromkeys(VARIABLES, "1"))
-    executor = ProcessPoolExecutor(workers, get_context("spawn"), prepare, shared)
+    executor = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (prepare, *shared))
     own = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited by the processes
     try:
         executor.submit(int)  # starts them

@@ -22,11 +22,11 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from multiprocessing import active_children
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 import rclpy
@@ -49,6 +49,7 @@ from ...dynamics.core import DynamicsError, when_compiling
 from ...dynamics.rigid import specialise_solvers
 from ...early_signals import is_program_of_a_node
 from .activation import Activation
+from .leave_flag import LeaveFlag, LeavingDuringCallback
 from .nonblocking_output import never_block
 from .parameters import NodeParameters, ParameterError, ParameterServer, field_types
 from .scheduling import check_processors, return_to_normal, schedule
@@ -61,60 +62,9 @@ ERROR = TransitionCallbackReturn.ERROR
 
 NO_THREAD = "can't start new thread"
 FLUSH_TIMEOUT = 0.2  # s for subscribers to acknowledge the last messages
-RETRY = 0.02  # s, after a signal that came where it could not interrupt
 SPIN_TIMEOUT = 0.1  # s; also the longest delay of the reaction to a signal
 
 P = TypeVar("P", bound=NodeParameters)
-
-
-class LeaveFlag:
-    """Once set, it stays set. It has no lock, unlike threading.Event: a signal that arrives while
-    the handler of another one holds that lock would wait for it forever."""
-
-    def __init__(self) -> None:
-        self._is_set = False
-        self._interrupts = False
-
-    @contextmanager
-    def interrupting(self) -> Iterator[None]:
-        """The first signal inside raises Leaving, wherever the main thread is."""
-        self._interrupts = threading.current_thread() is threading.main_thread()
-        try:
-            yield
-        finally:
-            self._interrupts = False
-
-    def on_signal(self, number: int, frame: FrameType | None) -> None:
-        """The handler of SIGINT and SIGTERM."""
-        self.set()
-        if not self._interrupts:
-            return
-        if _is_in_callback(frame):
-            again = threading.Timer(RETRY, signal.raise_signal, (number,))
-            again.daemon = True
-            again.start()
-            return
-        self._interrupts = False  # the launcher's signal follows the terminal's
-        raise LeavingDuringCallback
-
-    def set(self) -> None:
-        self._is_set = True
-
-    def is_set(self) -> bool:
-        return self._is_set
-
-
-def _is_in_callback(frame: FrameType | None) -> bool:
-    """Whether the compiler has called Python, where an exception would be printed and ignored."""
-    while frame is not None:
-        if frame.f_code.co_name.startswith("_raw_object_cache"):
-            return True
-        frame = frame.f_back
-    return False
-
-
-class LeavingDuringCallback(BaseException):
-    """The process received a shutdown signal while the node was being configured."""
 
 
 class ManagedNode(LifecycleNode, Generic[P]):
@@ -436,7 +386,7 @@ def run_here(node_class: Callable[[], ManagedNode[Any]], args: Sequence[str] | N
         print(help_text(sys.modules[node_class.__module__]))
         return 0
     never_block()
-    leave = LeaveFlag()
+    leave = LeaveFlag(ends_process=is_program_of_a_node())
     in_main_thread = threading.current_thread() is threading.main_thread()
     numbers = (signal.SIGINT, signal.SIGTERM) if in_main_thread else ()
     previous = {number: signal.signal(number, leave.on_signal) for number in numbers}

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -48,7 +48,10 @@ def uninterrupted() -> Iterator[None]:
 
 
 def sigterm_as_interrupt() -> AbstractContextManager[None]:
-    """Treat SIGTERM like Ctrl-C, which stops the nodes."""
+    """Treat SIGTERM like Ctrl-C, which keeps partial results and stops nodes and workers, in the
+    main thread, which receives them."""
+    if threading.current_thread() is not threading.main_thread():
+        return nullcontext()
     return signals_call(lambda number: signal.default_int_handler(number, None))
 
 

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         " in N m, rad and s (N, m); inf: none; may be repeated")  # fmt: skip
     parser.add_argument("--stiffness", metavar="K1,K2,...", type=numbers,
                         help="stiffness, N m/rad, of the joints with variable stiffness, or the"
-                        " pretension that they regulate")  # fmt: skip
+                        " pretension that they regulate (the middle of its range)")  # fmt: skip
     add_hold(parser)
     add_gravity(parser)
     parser.add_argument("--topic", metavar="NAME", default="",
@@ -59,10 +59,15 @@ def run(options: argparse.Namespace) -> int:
         motion_through,
         write_json,
     )
+    from ..robot.spring_figures import assumed_second_outputs
 
     model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity), couplings=options.elastic_joints)
     actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)
-    if (joints := actuators.variable_joints) and len(options.stiffness or ()) != len(joints):
+    second, joints = options.stiffness, actuators.variable_joints
+    if second is None:
+        second, lines = assumed_second_outputs(model, actuators)
+        print(*(f"{line} (--stiffness)" for line in lines), sep="\n", end="\n" * bool(lines))
+    elif len(second) != len(joints):
         raise InputError(
             f"--stiffness: expected {len(joints)} comma-separated numbers, of {', '.join(joints)}: "
             "the stiffness, N m/rad, or, of an antagonistic joint that regulates it, the pretension"
@@ -72,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     limits = limits_of(model, actuators, options.limit)
     for line in beyond_range(motion, model):
         warnings.warn(line, stacklevel=1)  # printed by the command line
-    scaled = scale_time(motion, model, actuators, limits, stiffness=options.stiffness)
+    scaled = scale_time(motion, model, actuators, limits, stiffness=second)
     print(scaled.describe())
     file = write_points(points.slower(scaled.factor), options.output)
     write_json(scaled, options.output / "scaled.json")

@@ -30,6 +30,8 @@ from ..base.models import load_quietly
 from ..base.node_parameters import CONTROLLER, FEEDFORWARD, PARAMETERS, read_parameters
 from ..base.recording import PERCENTILES, RATES, Recording, reference_of
 
+TOLERANCE = 1e-9  # of the largest torque, between published and computed torques
+AMPLIFIED = 1e3  # rounding of the points, in derivatives of their spline
 ERROR = 2  # DiagnosticStatus.ERROR as a number
 LAWS = ("motor_pd", "computed_torque", "feedback_linearization", "state_feedback")
 VARIANT_OF = {"motor_pd": "quasi_static"}  # the classic law; the others use the full flat map
@@ -180,6 +182,17 @@ class Run(DemoRun):
             "theta": float(theta / np.abs(position).max())
         }
 
+    def rounding(self) -> dict[str, float]:
+        """The largest `disagreement` that rounding explains. A point that is off by its last digit
+        changes the k-th derivative of the spline through points h apart by a multiple of its share
+        of h^-k."""
+        h = np.diff(self.recording.request.times).min()
+        peaks = np.abs(self.desired).max(axis=(0, 2))
+        digit = AMPLIFIED * np.finfo(float).eps * peaks[0]
+        of_points = [digit / max(h**k * peaks[k], 1e-300) for k in (2, 3, 4)]
+        shares = zip(RATES.values(), of_points, strict=True)
+        return {quantity: TOLERANCE + share for quantity, share in shares} | {"theta": TOLERANCE}
+
     def _motor_positions(self) -> Array:
         """(m, motors) theta of the desired motion, computed here."""
         flat = MotorFeedforward(self.actuators, variant=self.recording.variant)
@@ -216,6 +229,7 @@ class Run(DemoRun):
             }
         return found | {
             "disagreement": self.disagreement(),
+            "rounding": self.rounding(),
             "real time factor": self.real_time_factor(),
             "period [ms]": percentiles(self.period()),
             "messages": {

@@ -23,7 +23,6 @@ from .page import (
 from .pictures import TITLES, draw_torques, draw_tracking
 
 OUTPUTS = ("report.json", "report.md", "report.html", "report.png", "tracking.png")
-TOLERANCE = 1e-9  # of the largest torque, between published and computed torques
 
 
 def write_report(folder: Path) -> dict[str, Any]:
@@ -65,10 +64,10 @@ def _problems(report: Mapping[str, Any]) -> list[str]:
     for variant, run in report["runs"].items():
         problems += [f"{variant}: the feedforward rejected {reason}" for reason in run["refused"]]
         for quantity, share in run["disagreement"].items():
-            if not share <= TOLERANCE:
+            if not share <= run["rounding"][quantity]:
                 problems.append(
                     f"{variant}: published {quantity} differs from the library by {share:.2g} of"
-                    f" its largest value; rounding explains at most {TOLERANCE:g}"
+                    f" its largest value; rounding explains at most {run['rounding'][quantity]:.2g}"
                 )
     for variant, ratio in report["ratios of rms errors"].items():
         # Without lockstep, a busy computer can spoil any run, regardless of the feedforward.

@@ -26,7 +26,7 @@ from ...nodes.base.messages import SECOND, nanoseconds
 from ...reporting.progress import StatusLine
 from ..base.models import load_quietly
 from ..base.node_parameters import FEEDFORWARD, PARAMETERS, read_parameters
-from ..base.processes import NodeProcesses, sigterm_as_interrupt
+from ..base.processes import NodeProcesses
 from ..base.recording import Recorder, Recording, reference_of
 from ..base.ros_settings import ros_context, ros_settings
 from .analysis import stop_reason
@@ -192,14 +192,13 @@ def run_once(demo: Demo, variant: str, context: Context) -> Recording:
 def run_demo(demo: Demo, *, domain_id: int | None = None) -> dict[str, Any]:
     """Perform all runs, write recordings and report, and return the contents of report.json.
 
-    Ctrl-C and SIGTERM also stop the nodes. Raises RunError.
+    Ctrl-C (KeyboardInterrupt) also stops the nodes. Raises RunError.
     """
     os.environ.update(ros_settings(domain_id))
-    with sigterm_as_interrupt():
-        for variant in demo.comparison.runs:
-            with ros_context() as context:  # a new one, without the previous nodes
-                recording = run_once(demo, variant, context)
-            recording.save(demo.folder / f"{variant}.npz")
+    for variant in demo.comparison.runs:
+        with ros_context() as context:  # a new one, without the previous nodes
+            recording = run_once(demo, variant, context)
+        recording.save(demo.folder / f"{variant}.npz")
     return demo.comparison.write(demo.folder)
 
 
@@ -218,7 +217,7 @@ def record_launched(folder: Path, variant: str, namespace: str = "") -> dict[str
         end = _stamp(sent) + nanoseconds(sent.points[-1].time_from_start) + SETTLING
         return _stamp(recorder.newest("torque")[0][0]) > end
 
-    with sigterm_as_interrupt(), ros_context() as context:
+    with ros_context() as context:
         recording = record(demo, variant, context, lambda: None, is_over, namespace=namespace)
     recording.save(folder / f"{variant}.npz")
     return write_report(folder)

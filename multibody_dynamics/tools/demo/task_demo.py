@@ -30,7 +30,7 @@ from ...nodes.base.robot import find_file
 from ...reporting.figures import SKY, VERMILION, legend_below, new_mosaic, save
 from ...resources import share_directory
 from ..base.models import load_quietly
-from ..base.processes import NodeProcesses, sigterm_as_interrupt
+from ..base.processes import NodeProcesses
 from ..base.recording import RATES, Recorder, Recording, topics_of
 from ..base.ros_settings import ros_context, ros_settings
 from ..base.subscriptions import QUEUE
@@ -69,7 +69,7 @@ def run_task_demo(
     goals = frame_pose(model, first, p["tool"]) @ se3.exp(np.asarray(poses, dtype=np.float64))
 
     remappings = {SIMULATOR: {"motor_command": f"{NODE}/motor_command"}}
-    with sigterm_as_interrupt(), ros_context() as context, NodeProcesses() as nodes:
+    with ros_context() as context, NodeProcesses() as nodes:
         for name in (SIMULATOR, NODE):
             log = folder / f"{name}.log"
             nodes.start(name, file, log=log, remappings=remappings.get(name))

@@ -40,8 +40,9 @@ def compose(names: Sequence[str], arguments: Sequence[str], executor_kind: str =
     """
     import rclpy
 
+    from ...nodes.base.leave_flag import LeaveFlag
     from ...nodes.base.nonblocking_output import never_block
-    from ...nodes.base.runtime import LeaveFlag, create, initialise, make_executor, spin
+    from ...nodes.base.runtime import create, initialise, make_executor, spin
 
     for name in names:
         if names.count(name) > 1:

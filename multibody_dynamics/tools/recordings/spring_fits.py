@@ -84,8 +84,8 @@ def identify_springs(options: argparse.Namespace) -> int:
         robust=options.robust,
         bias=options.bias,
     )
-    for motor in samples:
-        print(fits[motor].describe() if motor in fits else reasons[motor])
+    found = [fits[motor].describe() if motor in fits else reasons[motor] for motor in samples]
+    print(*dict.fromkeys(found), sep="\n")  # two motors may have the same reason
     output = options.output or Path("springs")
     output.mkdir(parents=True, exist_ok=True)
     springs, picture = output / "springs.yaml", output / "springs.png"

@@ -148,11 +148,12 @@ def lines(model: MultibodyModel, actuators: Actuators) -> list[str]:
         if len(values):
             row = ", ".join(f"{x:.3g}" for x in values)
             table.append(f"resonances in the middle of the joint range, {text}: {row} Hz")
-    return table + _assumed(model, actuators)
+    return table + assumed_second_outputs(model, actuators)[1]
 
 
-def _assumed(model: MultibodyModel, actuators: Actuators) -> list[str]:
-    """The stiffness or pretension to which the joints that can change it are set above."""
+def assumed_second_outputs(model: MultibodyModel, actuators: Actuators) -> tuple[Array, list[str]]:
+    """The stiffness or pretension (v,) to which the joints that can change it are set where it is
+    not given, and a line on each."""
     second = at_rest(model, actuators, middle_of_range(model)).second[0]
     found = []
     for name, value in zip(actuators.variable_joints, second, strict=True):
@@ -163,7 +164,7 @@ def _assumed(model: MultibodyModel, actuators: Actuators) -> list[str]:
         if kind == "stiffness":
             unit += "/m" if unit == "N" else "/rad"
         found.append(f"{name} has a {kind} of {value:.4g} {unit}, in the middle of its range")
-    return found
+    return second, found
 
 
 def _between(low: float, high: float) -> str:

@@ -17,7 +17,6 @@ import numpy as np
 from ...dynamics.core import InputError
 from ...dynamics.elastic import Actuators, load_actuators
 from ...dynamics.model import MultibodyModel, load_urdf, parse_urdf
-from ..base.processes import sigterm_as_interrupt
 from ..base.ros_settings import ros_environment
 from .shapes import RobotShapes, robot_shapes, urdf_text
 from .viewed_motion import CUTOFF, ViewedMotion, read_view
@@ -36,12 +35,11 @@ def view(options: argparse.Namespace) -> int:
     """Show what `options` name until Ctrl-C, or write a page."""
     require_viser()
     source: Path | None = options.source
-    with sigterm_as_interrupt():
-        if source is None:
-            return _view_nodes(options)
-        if source.suffix in (".urdf", ".xml"):
-            return _view_pose(options, source)
-        return _view_motion(options, source)
+    if source is None:
+        return _view_nodes(options)
+    if source.suffix in (".urdf", ".xml"):
+        return _view_pose(options, source)
+    return _view_motion(options, source)
 
 
 def _view_pose(options: argparse.Namespace, urdf: Path) -> int:

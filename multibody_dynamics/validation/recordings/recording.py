@@ -34,11 +34,13 @@ class Recording:
         self._transmissions, self._prefix = transmissions, prefix
 
     @cached_property
-    def _table(self) -> JointSamples | None:
-        is_table = self.path.suffix in tables.SUFFIXES and not self.path.is_dir()
-        if not is_table:
-            return None
-        return tables.read_table(self.path, self.effort, self._transmissions, self._prefix)
+    def _tables(self) -> tuple[JointSamples, ...]:
+        """The joints of a table and, for motor efforts, its motors, if it has their positions."""
+        if self.path.suffix not in tables.SUFFIXES or self.path.is_dir():
+            return ()
+        joints = tables.read_table(self.path, self.effort, self._transmissions, self._prefix)
+        motors = tables.read_motor_table(self.path) if self.effort == "motor" else None
+        return (joints,) if motors is None else (joints, motors)
 
     @cached_property
     def _bag(self) -> Bag:
@@ -47,11 +49,11 @@ class Recording:
     @cached_property
     def overview(self) -> Overview:
         """Topics and time span. Raises InputError for a recording that cannot be read."""
-        table = self._table
-        if table is None:
+        if not self._tables:
             return self._bag.overview
-        first, last = int(table.received.min()), int(table.received.max())
-        return Overview({table.topic: len(table.received)}, first, last)
+        received = self._tables[0].received
+        counts = {table.topic: len(table.received) for table in self._tables}
+        return Overview(counts, int(received.min()), int(received.max()))
 
     def read(
         self,
@@ -79,19 +81,19 @@ class Recording:
         stop: int | None,
         progress: Callable[[int, int], None],
     ) -> Iterator[JointSamples]:
-        table = self._table
-        if table is None:
+        if not self._tables:
             yield from self._bag.read(topics, start=start, stop=stop, progress=progress)
             return
-        count = len(table.received)
+        count = len(self._tables[0].received)
         for begin in range(0, count, BATCH):
             part = slice(begin, begin + BATCH)
-            at = table.received[part]
-            inside = (at >= (at if start is None else start)) & (
-                at < (at + 1 if stop is None else stop)
-            )
-            if inside.any():
-                yield JointSamples(
-                    table.topic, table.names, at[inside], at[inside], table.rows[part][inside]
+            for table in self._tables:
+                at = table.received[part]
+                inside = (at >= (at if start is None else start)) & (
+                    at < (at + 1 if stop is None else stop)
                 )
+                if inside.any():
+                    yield JointSamples(
+                        table.topic, table.names, at[inside], at[inside], table.rows[part][inside]
+                    )
             progress(min(begin + BATCH, count), count)

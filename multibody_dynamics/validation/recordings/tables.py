@@ -180,6 +180,19 @@ def read_table(
     return JointSamples(path.name, names, stamp, stamp, rows)
 
 
+@file_reader
+def read_motor_table(path: Path) -> JointSamples | None:
+    """The motors of a table, as messages on a topic motor_states; None without their positions."""
+    table = read_signals(path)
+    if not table.owners("theta"):
+        return None
+    names = tuple(dict.fromkeys((*table.owners("theta"), *table.owners("tau"))))
+    stamp = nanoseconds(table.t)
+    theta, tau = (table.rows(each, names) for each in ("theta", "tau"))
+    rows = np.stack([theta, np.full_like(theta, np.nan), tau], axis=1)
+    return JointSamples(f"{path.name}/motor_states", names, stamp, stamp, rows)
+
+
 def read_columns(path: Path) -> dict[str, Array]:
     """The columns (k,) of a .csv file, including `t`; empty cells are NaN.
 

@@ -6,6 +6,8 @@
 import math
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures.process import BrokenProcessPool
@@ -241,3 +243,35 @@ def test_the_environment_is_restored(monkeypatch):
         assert os.environ["OMP_NUM_THREADS"] == os.environ["MKL_NUM_THREADS"] == "1"
     assert os.environ["OMP_NUM_THREADS"] == "3"
     assert "MKL_NUM_THREADS" not in os.environ
+
+
+MANY = """
+import time
+from multibody_dynamics.dynamics.core.background_process import worker_processes
+with worker_processes(2) as executor:
+    executor.submit(int).result()
+    print(*executor._processes, flush=True)
+    executor.submit(time.sleep, 600.0).result()
+"""
+
+
+def runs(process: Path) -> bool:
+    """Whether a process, a folder in /proc, has not ended; a zombie only waits to be noticed."""
+    try:
+        return (process / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_processes_end_with_a_parent_that_is_killed():
+    parent = subprocess.Popen([sys.executable, "-c", MANY], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    workers = [Path(f"/proc/{number}") for number in parent.stdout.readline().split()]
+    assert len(workers) == 2
+    assert all(map(runs, workers))
+    parent.kill()
+    parent.communicate()
+    deadline = time.monotonic() + 20.0
+    while any(map(runs, workers)):
+        assert time.monotonic() < deadline, "processes are left behind"
+        time.sleep(0.02)

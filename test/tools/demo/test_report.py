@@ -147,6 +147,25 @@ def test_one_wrong_torque_is_found(folder, name):
     assert max(found.values()) < 1e-13
 
 
+def test_rounding_explains_more_where_points_are_close(folder):
+    """By the derivatives of a spline through points that differ in their last digits."""
+    good, t = run(folder), np.linspace(1.0, 2.2, 61)
+    assert max(good.rounding().values()) < 1.1e-9
+    points = 0.3 + 0.01 * np.sin(np.pi * (t - 1.0) / 1.2)[:, None] ** 6  # slow, from rest to rest
+    digit = np.random.default_rng(2).choice([-1.0, 1.0], points.shape) * np.finfo(float).eps
+    requests = (
+        TrajectoryRequest(START, t, rows, None, None) for rows in (points, points * (1.0 + digit))
+    )
+    dense, other = (
+        replace(good, recording=replace(good.recording, request=request)) for request in requests
+    )
+    change = np.abs(dense.desired - other.desired).max(axis=(0, 2))
+    shares = change / np.abs(dense.desired).max(axis=(0, 2))
+    for k, quantity in enumerate(("Q", "Q'", "Q''"), 2):
+        assert shares[k] < dense.rounding()[quantity] < 1e-6
+    assert shares[4] > 1e-3 * dense.rounding()["Q''"] > 2e-12
+
+
 def test_a_motor_command_of_another_variant_is_found(folder):
     other = run(folder, "rigid").recording.series["motor_command"].values.copy()
     other[:50] = run(folder).recording.series["motor_command"].values[:50]  # while it holds

@@ -191,3 +191,20 @@ def test_invalid_input_is_reported(tmp_path, capsys):
     )
     states = messages_of(TIMES, np.zeros((3, 3, 2)), JOINTS)
     assert f"no topic of type {MESSAGE}" in rejected(write_bag(tmp_path / "x", states).name, None)
+
+
+def test_a_stiffness_that_is_not_given_is_the_middle_of_its_range(tmp_path, capsys):
+    """As for `inspect`, and said."""
+    file = written(tmp_path, "csv")
+    files = ["--urdf", str(CONFIG / "robots" / "antagonistic_elbow.urdf")]
+    files += ["--elastic-joints", str(CONFIG / "elastic_joints" / "antagonistic.yaml")]
+    words = ["scale-time", str(file), *files, "-o", str(tmp_path / "out")]
+    assert cli.main(words) in (0, 1)
+    first, *other = capsys.readouterr().out.splitlines()
+    said = "elbow has a stiffness of "
+    assert first.startswith(said)
+    value = first.removeprefix(said).split()[0]
+    assert cli.main([*words, "--stiffness", value]) in (0, 1)
+    assert capsys.readouterr().out.splitlines()[0] == other[0]
+    assert cli.main([*words, "--stiffness", "90,90"]) == 2
+    assert "--stiffness: expected 1" in capsys.readouterr().err

@@ -173,7 +173,7 @@ def test_recordings_are_compared_even_if_identification_fails(tmp_path, capsys):
         (["--identify", "springs"], "--identify springs"),
         (["--topic", "/states"], "no joint states on /states"),
         (["--data", "absent.yaml"], "absent.yaml"),
-        (["--effort", "motor"], "one motor of the same name"),
+        (["--effort", "motor"], "--elastic-joints"),
     ],
 )
 def test_invalid_arguments_are_rejected(bag, tmp_path, capsys, arguments, message):

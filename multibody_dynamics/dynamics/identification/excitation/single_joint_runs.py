@@ -41,7 +41,7 @@ GRID = 121  # positions at which the interval of a joint is examined
 POSES = 300  # random configurations, of which the best one is chosen
 SMALLER, LEAST_SMALLER = 0.7, 0.97  # scale factors from one attempt to the next
 ATTEMPTS = 40
-CHECK = 5e-3  # s
+CHECK, FINE_CHECK = 5e-3, 1e-3  # s; slow cruises begin with ramps of some 10 ms
 COMFORT = 0.7  # greatest use of a limit at rest with which a configuration is taken at once
 PEAK_SPEED = 315.0 / 128.0  # of a move from rest to rest, in units of distance / duration
 PEAK_ACCELERATION = 9.372  # in units of distance / duration^2
@@ -100,7 +100,8 @@ def _of_joint(limits: ExcitationLimits, kind: str, q: Array, j: int) -> tuple[Ar
         times, own = build(limits, q[j], (lower, upper), j, share)
         states = np.repeat(_rest(q)[None], len(times), axis=0)
         states[:, :, j] = own
-        worst = exceeded_limit(limits, Trajectory(limits.model.joint_names, times, states))
+        motion = Trajectory(limits.model.joint_names, times, states)
+        worst = exceeded_limit(limits, motion) or exceeded_limit(limits, motion, FINE_CHECK)
         if worst is None:
             return times, states
         share *= max(SMALLER, min(1.0 / worst.used, LEAST_SMALLER))

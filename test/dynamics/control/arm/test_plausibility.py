@@ -28,9 +28,10 @@ from multibody_dynamics.dynamics.control.arm.plausibility import RestingArm, ext
 from multibody_dynamics.dynamics.control.arm.valid_sides import Sample
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.flatness import motor_motion
+from multibody_dynamics.dynamics.model.urdf import load_urdf
 from multibody_dynamics.dynamics.rigid.crba import gravity_forces
 from multibody_dynamics.dynamics.rigid.jacobians import jacobian
-from robots import random_tree
+from robots import CONFIG, random_tree
 
 NOISE = 2e-4  # rad, of both encoders
 ZEROS = 1e-3  # rad, between them
@@ -181,6 +182,27 @@ def test_springs_of_another_robot(factor):
     assert "springs of another robot; 0.05 times this stiffness" in found.cause
     assert "shoulder" in str(found)
     assert f"{found.misfit:.4g}" in str(found)
+
+
+@pytest.mark.parametrize("made", SINGLE_MOTORS)
+def test_springs_that_are_stiffer_than_configured_look_as_on_a_table(made):
+    """docs/safety.md does not promise to notice them."""
+    arm, judge = made(), judge_of(made)
+    rows = tuple(each.stiffened(10.0) for each in arm.actuators.actuators)
+    stiff = arm._replace(actuators=Actuators(arm.model.joint_names, rows))
+    for q in positions(arm, 40):
+        assert judge.judge(q, motors(stiff, q, gravity_forces(arm.model, q))) is None
+
+
+def test_links_and_motors_of_the_wrong_sign_are_the_mirror_image_of_an_arm_that_hangs_at_zero():
+    """docs/safety.md does not promise to notice them."""
+    file = CONFIG / "robots" / "planar_two_link.urdf"
+    arm = two_shipped()._replace(model=load_urdf(file, gravity=(9.81, 0.0, 0.0)))
+    judge = RestingArm(arm.model, arm.actuators)
+    for q in positions(arm, 40):
+        weight = gravity_forces(arm.model, q)
+        assert np.allclose(gravity_forces(arm.model, -q), -weight, atol=1e-9)
+        assert judge.judge(-q, -motors(arm, q, weight)) is None
 
 
 def test_two_motors_of_a_joint_are_named():

@@ -13,7 +13,7 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import identification as idn
 from multibody_dynamics.dynamics.core import DynamicsError, InputError
 from multibody_dynamics.dynamics.identification.excitation import single_joint_runs
-from robots import two_link_planar
+from robots import CONFIG, two_link_planar
 
 
 def robot(**options):
@@ -107,6 +107,16 @@ def test_torque_limits_make_a_run_smaller():
     other = idn.single_joint_run(tight, "steps", np.zeros(2))
     assert idn.exceeded_limit(tight, other, 1e-2) is None
     assert other.duration > one.duration
+
+
+def test_short_ramps_of_slow_cruises_stay_within_the_motor_torque():
+    """Without a limit of the acceleration, only the motors limit it."""
+    model = dyn.load_urdf(CONFIG / "robots" / "antagonistic_elbow.urdf")
+    springs = CONFIG / "elastic_joints" / "antagonistic.yaml"
+    actuators = dyn.load_actuators(springs, model.joint_names, model.joint_types)
+    limits = idn.ExcitationLimits.of(model, actuators=actuators)
+    motion = idn.single_joint_run(limits, "friction", idn.resting_pose(limits), ["shoulder"])
+    assert idn.exceeded_limit(limits, motion, 7e-4) is None
 
 
 def _peak(limits, motion):
