@@ -720,8 +720,7 @@ def _limits(joint: Any, kind: str, k: int, notes: list[str], ignored: _Ignored) 
         if limit.lower > limit.upper:
             ignored.sentences.append(
                 f"joint '{joint.name}': its limits lower {limit.lower:g} and upper "
-                f"{limit.upper:g} are exchanged; make the joint continuous if it has none, as "
-                "Bullet takes it"
+                f"{limit.upper:g} are exchanged (Bullet would take it for unlimited)"
             )
     limits[2:4, 0] = limit.velocity, limit.effort
     if not limits[:4, 0].any():  # as exporters write what they do not know
