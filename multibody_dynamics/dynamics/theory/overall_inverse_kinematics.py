@@ -23,6 +23,7 @@ energy of the error is the same in all frames.
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import optimize
 
 from ..core import Array, InputError, as_array, broadcast_shapes, times, transposed
@@ -169,7 +170,7 @@ def _solve(kinematics: SystemKinematics, V: Array, root: Array | None) -> Overal
 
 
 def _project_poses(
-    model: MultibodyModel, poses: Array, start: Array, observed: Array, is_free: bool
+    model: MultibodyModel, poses: Array, start: Array, observed: NDArray[np.bool_], is_free: bool
 ) -> Array:
     """Each joint from its own relative pose M = exp(X q), or from `start` if it is not observed.
 
