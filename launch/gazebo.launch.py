@@ -54,6 +54,7 @@ def generate_launch_description() -> LaunchDescription:
             "initial link positions [rad], separated by commas; '': the Panda's ready pose, or zero"
             " for another robot",
         ),
+        Argument("lock", "", "joints to fix, JOINT=POSITION, separated by commas [rad, m]"),
         Argument(
             "world",
             str(share_directory() / "config" / "gazebo" / "world.sdf"),
@@ -83,6 +84,7 @@ def start(values: Values) -> list[Action]:
         robot=values["robot"],
         elastic_joints=values["elastic_joints"],
         initial=values["initial"],
+        lock=values["lock"],
         namespace=namespace,
         prefix=values["prefix"],
     )

@@ -55,7 +55,7 @@ class Row(NamedTuple):
 
     def line(self) -> str:
         """The row of the table."""
-        shown = self.error.replace("|", "/")[:120]
+        shown = self.error.replace("|", "/").partition("; ")[0][:160]
         if self.off is not None and not shown:
             shown = "< 1e-3" if self.off < SMALL else f"**{self.off:.2g}**"
         return f"| {self.robot} | `{self.file}` | {self.n} | {self.held} | {shown} |"

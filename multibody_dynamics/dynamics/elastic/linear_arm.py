@@ -21,6 +21,8 @@ from .actuators import Actuators
 
 ComplexArray = NDArray[np.complex128]
 
+SINGULAR = 1e-13  # smallest eigenvalue of M, scaled to ones on its diagonal
+
 
 class Modes(NamedTuple):
     """`values` (2 k,): eigenvalues in 1/s of the k free coordinates. `shapes` (n + m, 2 k): columns
@@ -61,7 +63,7 @@ class LinearArm(IndependentCopies):
         size = n + m + b
         self.links, self.motors, self.link_of_motor = np.arange(n), n + np.arange(m), joint
         self.base = n + m + np.arange(b)
-        self._is_free = ~actuators.is_rigid[joint]
+        self._joint_names, self._is_free = actuators.joint_names, ~actuators.is_rigid[joint]
         self.mass: Array = np.zeros((size, size))
         bodies = np.concatenate((self.base, self.links))
         self.mass[np.ix_(bodies, bodies)] = mass
@@ -110,8 +112,8 @@ class LinearArm(IndependentCopies):
 
     def state_space(self) -> StateSpace:
         """The first-order system of the free coordinates y, driven by motor torques: the links,
-        then the motors that do not move with their links, then the base. M must be positive
-        definite; raises InputError for a singular one."""
+        then the motors that do not move with their links, then the base. Raises InputError for a
+        singular M, naming the joints."""
         n, free = len(self.links), self._is_free
         own = n + int(free.sum())
         k = own + len(self.base)
@@ -121,13 +123,30 @@ class LinearArm(IndependentCopies):
         join[self.motors[free], np.arange(n, own)] = 1.0
         join[self.base, np.arange(own, k)] = 1.0
         M, K, D = (join.T @ matrix @ join for matrix in (self.mass, self.stiffness, self.damping))
-        try:
-            rates = np.linalg.solve(M, np.hstack([-K, -D, join[self.motors].T]))
-        except np.linalg.LinAlgError:
-            raise InputError("the mass matrix of the arm with its motors is singular") from None
+        self._require_inertia(M)
+        rates = np.linalg.solve(M, np.hstack([-K, -D, join[self.motors].T]))
         transition = np.vstack([np.eye(2 * k)[k:], rates[:, : 2 * k]])
         forced = np.vstack([0.0 * rates[:, 2 * k :], rates[:, 2 * k :]])
         return StateSpace(transition, forced, join[: n + len(self.motors)])
+
+    def _require_inertia(self, M: Array) -> None:
+        """InputError unless M is positive definite; it names the joints that move no inertia."""
+        size = np.sqrt(np.maximum(np.diag(M), 0.0))
+        scale = np.outer(size, size)
+        values, vectors = np.linalg.eigh(M / np.where(scale > 0.0, scale, 1.0))
+        if values[0] > SINGULAR:
+            return
+        n = len(self.links)
+        idle = [
+            f"'{self._joint_names[i]}'" if i < n else "the base"
+            for i in np.flatnonzero(np.abs(vectors[:, 0]) > 0.3)
+            if not n <= i < n + self._is_free.sum()
+        ]
+        raise InputError(
+            "the mass matrix of the arm with its motors is singular: "
+            f"{' and '.join(dict.fromkeys(idle))} can move without inertia; lock a joint, or give "
+            "the bodies that it moves mass and inertia"
+        )
 
 
 def rigid_rotors(actuators: Actuators) -> Array:

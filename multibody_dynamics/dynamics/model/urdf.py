@@ -531,7 +531,7 @@ def _build(
         names.append(tuple(joint.name + suffix for suffix in suffixes))
         bodies.append(joint.child)
         types += [joint.type] if len(stack) == 1 else map(screw_type, stack)
-        limits.append(_limits(joint, kind, len(stack), notes))
+        limits.append(_limits(joint, kind, len(stack), notes, ignored))
         if len(stack) == 1:
             limits[-1][4:, 0] = ignored.rates[joint.name]
         if body < 0 and kind in BASE_TYPES:
@@ -580,10 +580,12 @@ def _mimics(robot: URDF, model: MultibodyModel, ignored: _Ignored) -> dict[str, 
                 "one coordinate can follow another"
             )
         if leader not in model.joint_names and leader not in fixed:
-            raise ModelError(
+            ignored.sentences.append(
                 f"joint '{joint.name}' has a <mimic> of '{leader}', which is no joint with one "
-                f"coordinate; name an independent joint, or remove the tag"
+                f"coordinate: '{joint.name}' is read as independent; correct the name in the tag, "
+                "or give the joint that it follows in `couplings`"
             )
+            continue
         couplings[joint.name] = Coupling({} if leader in fixed else {leader: factor}, offset)
     return couplings
 
@@ -704,7 +706,7 @@ def _screws(joint: Any, kind: str, notes: list[str]) -> tuple[Array, tuple[str, 
     return one[None], ("",)
 
 
-def _limits(joint: Any, kind: str, k: int, notes: list[str]) -> Array:
+def _limits(joint: Any, kind: str, k: int, notes: list[str], ignored: _Ignored) -> Array:
     """(6, k) the rows of JointLimits without acceleration and jerk; infinite if the URDF gives
     none."""
     limits = np.array(JointLimits.unlimited(k))
@@ -714,7 +716,12 @@ def _limits(joint: Any, kind: str, k: int, notes: list[str]) -> Array:
         return limits
     limit = joint.limit
     if kind != "continuous":
-        limits[:2, 0] = limit.lower, limit.upper
+        limits[:2, 0] = sorted((limit.lower, limit.upper))
+        if limit.lower > limit.upper:
+            ignored.sentences.append(
+                f"joint '{joint.name}': its limits lower {limit.lower:g} and upper "
+                f"{limit.upper:g} are exchanged (Bullet would take it for unlimited)"
+            )
     limits[2:4, 0] = limit.velocity, limit.effort
     if not limits[:4, 0].any():  # as exporters write what they do not know
         limits[:4, 0] = -np.inf, np.inf, np.inf, np.inf

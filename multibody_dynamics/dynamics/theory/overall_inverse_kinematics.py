@@ -23,11 +23,12 @@ energy of the error is the same in all frames.
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import optimize
 
 from ..core import Array, InputError, as_array, broadcast_shapes, times, transposed
 from ..lie import Representation, se3, so3
-from ..model import MultibodyModel
+from ..model import MultibodyModel, screw_type
 from ..model.records import ANGULAR, LINEAR
 from ..rigid import forward_kinematics
 from .configuration import BodyScrewDescription
@@ -40,7 +41,7 @@ class OverallSolution(NamedTuple):
     """The joint motion, and the part of the given motion that it does not reproduce.
 
     joints : (..., n) q, q' or q'' in rad or m, per s, per s^2.
-    residual : (..., n, 6) given minus reproduced motion. For poses the screw log(C_i(q)^-1 C_i) in
+    residual : (..., N, 6) given minus reproduced motion. For poses the screw log(C_i(q)^-1 C_i) in
         the body frame; for twists and accelerations the difference in their representation.
     """
 
@@ -56,9 +57,10 @@ def joint_positions_from_poses(
     method: Method = "projection",
     weights: Any | None = None,
 ) -> OverallSolution:
-    """Joint positions q (..., n) from the poses C_i (..., n, 4, 4) of all bodies.
+    """Joint positions q (..., n) from the poses C_i (..., N, 4, 4) of all bodies.
 
-    "projection": q_i = X_i . log(B_i^-1 C_p^-1 C_i) / |X_i|^2, the finite form of [M18k] (27).
+    "projection": q_i = X_i . log(B_i^-1 C_p^-1 C_i) / |X_i|^2, the finite form of [M18k] (27); of
+    coupled joints the mean, weighted by |X_i|^2.
     "least_squares": minimises sum_i r_i^T W_i r_i over the residuals r_i. It starts from the
     projection, or from the reference for joints whose body or parent has zero weight.
 
@@ -67,26 +69,28 @@ def joint_positions_from_poses(
     reference : q (..., n). A pose determines a joint angle only up to full turns; the result is
         within half a turn of the reference. Without it a revolute joint is within half a turn of
         zero, and a helical joint follows its displacement along the axis.
-    weights : W_i of "least_squares": (n,), one per body, 0 for a body that was not observed; or
-        (n, 6), one per component; or (n, 6, 6); default 1.
+    weights : W_i of "least_squares": (N,), one per body, 0 for a body that was not observed; or
+        (N, 6), one per component; or (N, 6, 6); default 1.
 
     Raises InputError for wrong shapes, NaN or infinity, poses that are not rigid transformations,
     weights that leave a joint undetermined, an unknown method, and weights for "projection".
     """
-    model.require_uncoupled("inverse kinematics of all bodies at once")
+    N = model.body_count
     poses = se3.as_pose("poses", poses)
-    if poses.ndim < 3 or poses.shape[-3] != model.n:
-        raise InputError(f"poses: expected shape (..., {model.n}, 4, 4), got {poses.shape}")
+    if poses.ndim < 3 or poses.shape[-3] != N:
+        raise InputError(f"poses: expected shape (..., {N}, 4, 4), got {poses.shape}")
     start = np.zeros(model.n) if reference is None else reference
     start = as_array("reference", start, (model.n,), model.joint_names)
     shape = broadcast_shapes(("poses", "reference"), (poses.shape[:-3], start.shape[:-1]))
-    poses = np.broadcast_to(poses, (*shape, model.n, 4, 4))
+    poses = np.broadcast_to(poses, (*shape, N, 4, 4))
     start = np.broadcast_to(start, (*shape, model.n))
     root = _root_of_weights(model, method, weights)
-    q = _project_poses(model, poses, None if reference is None else start)
+    seen = np.ones(N + 1, dtype=bool)  # the last one, at -1, is the base
     if root is not None:
-        seen = np.append(root.any(axis=(1, 2)), True)  # the last one, at -1, is the base
-        q = np.where(seen[:-1] & seen[model.parents], q, start)
+        seen[:-1] = root.any(axis=(1, 2))
+    observed = seen[:-1] & seen[model.parents]
+    q = _project_poses(model, poses, start, observed, reference is None)
+    if root is not None:
         for index in np.ndindex(shape):
             q[index] = _fit_poses(model, poses[index], q[index], root)
     return OverallSolution(q, _pose_errors(model, q, poses))
@@ -101,10 +105,11 @@ def joint_rates_from_twists(
     method: Method = "projection",
     weights: Any | None = None,
 ) -> OverallSolution:
-    """Joint rates q' (..., n) from the twists V_i (..., n, 6) of all bodies at q (..., n).
+    """Joint rates q' (..., n) from the twists V_i (..., N, 6) of all bodies at q (..., n).
 
     "projection": q' = (X^T X)^-1 X^T (I - D) V, [M18k] (27), [M18d] remark 3; for each joint
-    q'_i = X_i . (V_i - D_ip V_p) / |X_i|^2 with the screw and the twists in `representation`.
+    q'_i = X_i . (V_i - D_ip V_p) / |X_i|^2 with the screw and the twists in `representation`, and
+    for coupled ones the mean, weighted by |X_i|^2.
     "least_squares": minimises (V - J q')^T W (V - J q'). The `weights` are those of
     :func:`joint_positions_from_poses`, applied to the components of the twists.
 
@@ -125,7 +130,7 @@ def joint_accelerations_from_motion(
     method: Method = "projection",
     weights: Any | None = None,
 ) -> OverallSolution:
-    """Joint accelerations q'' (..., n) from twists V_i and their derivatives V'_i (..., n, 6).
+    """Joint accelerations q'' (..., n) from twists V_i and their derivatives V'_i (..., N, 6).
 
     Since V' = J q'' + J' q', q'' follows from V' - J' q' in the same way as q' from V in
     :func:`joint_rates_from_twists`. For "projection" in body representation this is [M18d] (11),
@@ -150,42 +155,50 @@ def joint_accelerations_from_motion(
 
 
 def _solve(kinematics: SystemKinematics, V: Array, root: Array | None) -> OverallSolution:
-    """Solve V = J x (..., 6n) for x (..., n): joint by joint, or all together with W = F^T F."""
-    X, n = kinematics.X, kinematics.model.n
+    """Solve V = J x (..., 6N) for x (..., n): joint by joint, or all together with W = F^T F."""
+    X, n, N = kinematics.X, kinematics.model.n, kinematics.model.body_count
     if root is None:
         relative = times(kinematics.A_inverse, V)
         x = np.einsum("...ij,...i->...j", X, relative) / np.square(X).sum(axis=-2)
     else:
-        weighed = (root @ kinematics.J.reshape(*X.shape[:-2], n, 6, n)).reshape(X.shape)
+        weighed = (root @ kinematics.J.reshape(*X.shape[:-2], N, 6, n)).reshape(X.shape)
         U, sizes, Vt = _determined(kinematics.model, weighed)
-        right = times(root, V.reshape(*V.shape[:-1], n, 6)).reshape(V.shape)
+        right = times(root, V.reshape(*V.shape[:-1], N, 6)).reshape(V.shape)
         x = times(transposed(Vt), times(transposed(U), right) / sizes)
     residual = V - times(kinematics.J, x)
-    return OverallSolution(x, residual.reshape(*residual.shape[:-1], n, 6))
+    return OverallSolution(x, residual.reshape(*residual.shape[:-1], N, 6))
 
 
-def _project_poses(model: MultibodyModel, poses: Array, reference: Array | None) -> Array:
-    """Each joint from its own relative pose M = exp(X q).
+def _project_poses(
+    model: MultibodyModel, poses: Array, start: Array, observed: NDArray[np.bool_], is_free: bool
+) -> Array:
+    """Each joint from its own relative pose M = exp(X q), or from `start` if it is not observed.
 
     Full turns, which are translations along the axis, are removed before the principal logarithm.
+    If the turn `is_free`, that of a coupled joint follows from the one that turns least.
     """
     tree = BodyScrewDescription.of(model)
-    q = np.empty(poses.shape[:-2])
-    for i, (p, B, X) in enumerate(zip(tree.parents, tree.relative_poses, tree.screws, strict=True)):
+    found, sizes = np.zeros(poses.shape[:-2]), np.square(tree.screws).sum(axis=-1) * observed
+    near: dict[int, Array] = {} if is_free else dict(enumerate(np.moveaxis(start, -1, 0)))
+    for i in np.argsort(np.abs(model.joint_rows[:, ANGULAR]), kind="stable").tolist():
+        p, B, X = tree.parents[i], tree.relative_poses[i], tree.screws[i]
         M = se3.inverse(B if p < 0 else poses[..., p, :, :] @ B) @ poses[..., i, :, :]
-        a, h = model.joint_rows[i, [ANGULAR, LINEAR]]
-        turns = np.zeros(q.shape[:-1])
+        (a, h), c = model.joint_rows[i, [ANGULAR, LINEAR]], int(model.coordinates[i])
+        turns = np.zeros(found.shape[:-1])
         if a:
             axis = X[:3] / a
             angle = so3.log(M[..., :3, :3]) @ axis
-            if reference is not None:
-                turns = np.round((a * reference[..., i] - angle) / (2 * np.pi))
-            elif model.joint_types[i] == "helical":
+            if c in near:
+                turns = np.round((a * near[c] - angle) / (2 * np.pi))
+            elif screw_type(model.screws[i]) == "helical":
                 turns = np.round((a / h * M[..., :3, 3] @ axis - angle) / (2 * np.pi))
             turns *= 2 * np.pi / a
             M[..., :3, 3] -= h * turns[..., None] * axis
-        q[..., i] = turns + se3.log(M) @ X / (X @ X)
-    return q
+        found[..., i] = turns + se3.log(M) @ X / (X @ X)
+        if observed[i]:
+            near.setdefault(c, found[..., i])
+    total = model.collect(sizes, -1)
+    return np.where(total > 0, model.collect(found * sizes, -1) / np.where(total, total, 1), start)
 
 
 def _fit_poses(model: MultibodyModel, poses: Array, start: Array, root: Array) -> Array:
@@ -196,7 +209,7 @@ def _fit_poses(model: MultibodyModel, poses: Array, start: Array, root: Array) -
 
     def slope(q: Array) -> Array:
         """exp(r)' = -V^b(q) exp(r) for a fixed target, and therefore r' = -dexp_r^-1 J^b q'."""
-        J = system_kinematics(model, q).J.reshape(model.n, 6, model.n)
+        J = system_kinematics(model, q).J.reshape(-1, 6, model.n)
         r = _pose_errors(model, q, poses)
         return (-root @ se3.dexp_inv(r) @ J).reshape(-1, model.n)
 
@@ -209,12 +222,12 @@ def _fit_poses(model: MultibodyModel, poses: Array, start: Array, root: Array) -
 
 
 def _pose_errors(model: MultibodyModel, q: Array, poses: Array) -> Array:
-    """log(C_i(q)^-1 C_i), (..., n, 6)."""
+    """log(C_i(q)^-1 C_i), (..., N, 6)."""
     return se3.log(se3.inverse(forward_kinematics(model, q).pose) @ poses)
 
 
 def _determined(model: MultibodyModel, matrix: Array) -> tuple[Array, Array, Array]:
-    """The singular value decomposition of (..., 6n, n); InputError if it is rank-deficient."""
+    """The singular value decomposition of (..., 6N, n); InputError if it is rank-deficient."""
     U, sizes, Vt = np.linalg.svd(matrix, full_matrices=False)
     deficient = sizes[..., -1] <= matrix.shape[-2] * np.finfo(np.float64).eps * sizes[..., 0]
     if deficient.any():
@@ -225,17 +238,17 @@ def _determined(model: MultibodyModel, matrix: Array) -> tuple[Array, Array, Arr
 
 
 def _root_of_weights(model: MultibodyModel, method: str, weights: Any | None) -> Array | None:
-    """F_i (n, 6, 6) with W_i = F_i^T F_i; None for the projection, which has no weights."""
+    """F_i (N, 6, 6) with W_i = F_i^T F_i; None for the projection, which has no weights."""
     if method not in ("projection", "least_squares"):
         raise InputError(f"method: expected 'projection' or 'least_squares', got '{method}'")
     if method == "projection":
         if weights is not None:
             raise InputError("weights are only used by the method 'least_squares'")
         return None
-    n = model.n
-    W = as_array("weights", np.ones(n) if weights is None else weights, ())
-    if W.shape not in ((n,), (n, 6), (n, 6, 6)):
-        raise InputError(f"weights: expected {(n,)}, {(n, 6)} or {(n, 6, 6)}, got {W.shape}")
+    N = model.body_count
+    W = as_array("weights", np.ones(N) if weights is None else weights, ())
+    if W.shape not in ((N,), (N, 6), (N, 6, 6)):
+        raise InputError(f"weights: expected {(N,)}, {(N, 6)} or {(N, 6, 6)}, got {W.shape}")
     if W.ndim == 1:
         W = np.repeat(W[:, None], 6, axis=1)
     if W.ndim == 2:
@@ -254,9 +267,8 @@ def _root_of_weights(model: MultibodyModel, method: str, weights: Any | None) ->
 
 
 def _stacked(values: Any, name: str, kinematics: SystemKinematics) -> Array:
-    """(..., n, 6) as (..., 6n); its batch must broadcast with that of the kinematics."""
-    kinematics.model.require_uncoupled("inverse kinematics of all bodies at once")
-    n = kinematics.model.n
-    stacked = as_array(name, values, (n, 6)).reshape(*np.shape(values)[:-2], 6 * n)
+    """(..., N, 6) as (..., 6N); its batch must broadcast with that of the kinematics."""
+    N = kinematics.model.body_count
+    stacked = as_array(name, values, (N, 6)).reshape(*np.shape(values)[:-2], 6 * N)
     broadcast_shapes(("q", name), (kinematics.pose.shape[:-3], stacked.shape[:-1]))
     return stacked

@@ -5,8 +5,8 @@
 
 With the other joints locked, every link oscillates against its locked motor at SPRING_FREQUENCY;
 the inertia of rotor and gear is MOTOR_SHARE of the link's. Rigid drives also have friction, as
-gears do: without it, nothing but late torques would stop the arm. A link without inertia gets that
-of SMALLEST of the largest link.
+gears do: without it, nothing but late torques would stop the arm. Links with less inertia than
+SMALLEST of the largest one get that, where those that turn and those that slide are compared apart.
 """
 
 from typing import Any
@@ -31,7 +31,10 @@ def generated_drives(model: MultibodyModel, *, are_rigid: bool = False) -> str:
     lower, upper = np.maximum(limits.lower, -np.pi), np.minimum(limits.upper, np.pi)
     poses = rng.uniform(lower, np.maximum(lower, upper), size=(32, model.n))
     inertia = np.mean([np.diag(mass_matrix(model, q)) for q in poses], axis=0)
-    inertia = np.maximum(inertia, SMALLEST * (inertia.max() or 1.0))
+    slides = np.array(model.joint_types) == "prismatic"
+    for same in (slides, ~slides):  # kg and kg m^2
+        least = SMALLEST * (inertia[same].max(initial=0.0) or 1.0)
+        inertia[same] = np.maximum(inertia[same], least)
     joints = {}
     for name, kind, m in zip(model.joint_names, model.joint_types, inertia.tolist(), strict=True):
         prismatic = kind == "prismatic"

@@ -22,6 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--initial", metavar="Q1,Q2,...", default="",
                         help="initial link positions, rad (0, or the nearest position within the"
                         " limits)")  # fmt: skip
+    parser.add_argument("--lock", metavar="JOINT=POSITION,...", default="",
+                        help="joints to fix, such as those of a gripper, rad or m; joints that"
+                        " follow them are fixed, too")  # fmt: skip
     parser.add_argument("--namespace", type=namespace, default="",
                         help="namespace of the controller manager")  # fmt: skip
     parser.add_argument("--prefix", default="",
@@ -39,6 +42,7 @@ def run(options: argparse.Namespace) -> int:
         robot=str(options.robot),
         elastic_joints=str(options.elastic_joints),
         initial=options.initial,
+        lock=options.lock,
         namespace=options.namespace,
         prefix=options.prefix,
     )

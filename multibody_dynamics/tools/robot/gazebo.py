@@ -15,16 +15,18 @@ package neglect it (Spong's simplification).
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
 import yaml
+from scipy.spatial.transform import Rotation
 
 from ...dynamics.core import Array, InputError, read_yaml
 from ...dynamics.elastic import Actuators, Motor, load_actuators
+from ...dynamics.lie import se3
 from ...dynamics.model import inertia, load_urdf, parse_urdf
 from ...dynamics.rigid import inverse_dynamics
 from ...resources import share_directory
@@ -69,6 +71,7 @@ def prepare(
     robot: str = "",
     elastic_joints: str = "",
     initial: str = "",
+    lock: str = "",
     namespace: str = "",
     prefix: str = "",
 ) -> Files:
@@ -76,6 +79,7 @@ def prepare(
 
     robot, elastic_joints : files; by default those of the Panda
     initial : comma-separated link positions, rad
+    lock : comma-separated JOINT=POSITION of joints to fix, rad or m
 
     Raises as :func:`convert` and :func:`load_actuators` do.
     """
@@ -88,7 +92,12 @@ def prepare(
         q = [float(x) for x in initial.split(",")] if initial else None if robot else list(READY)
     except ValueError:
         raise InputError(f"initial: '{initial}' is not a comma-separated list of numbers") from None
-    model = load_urdf(file, couplings=springs)
+    try:
+        pairs = (each.partition("=") for each in lock.split(",") if each.strip())
+        locked = {joint.strip(): float(at) for joint, _, at in pairs}
+    except ValueError:
+        raise InputError(f"lock: '{lock}' is not a list such as finger=0.02,hand=0") from None
+    model = load_urdf(file, couplings=springs, lock=locked)
     model.require_uncoupled("Gazebo")
     files = Files(
         prefix + model.name,
@@ -100,8 +109,8 @@ def prepare(
     )
     actuators = load_actuators(springs, model.joint_names, model.joint_types)
     made = convert(
-        file, actuators, controllers=str(files.controllers), initial=q, namespace=namespace,
-        prefix=prefix,
+        file, actuators, controllers=str(files.controllers), initial=q, locked=model.locked,
+        namespace=namespace, prefix=prefix,
     )  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
     files.plant.write_text(made.plant, encoding="utf-8")
@@ -122,6 +131,7 @@ def convert(
     *,
     controllers: str,
     initial: Sequence[float] | None = None,
+    locked: Mapping[str, float] | None = None,
     namespace: str = "",
     prefix: str = "",
 ) -> GazeboRobot:
@@ -130,6 +140,8 @@ def convert(
     controllers : path of the controller manager's YAML file
     initial : (n,) rad, initial link positions, with the springs deflected by the weight of the
         links; None: zero, or the nearest position within the limits
+    locked : {joint: position} of joints to fix, rad or m, with those that follow them, as in
+        :attr:`.MultibodyModel.locked`
     namespace : namespace of the controller manager
     prefix : prefix for the name of every joint and link
 
@@ -137,7 +149,10 @@ def convert(
     revolute nor continuous, or has an actuator other than a linear spring without damping, or a
     moving link without mass.
     """
-    model = load_urdf(robot)
+    plant, links = (ElementTree.parse(robot).getroot() for _ in range(2))
+    for root in (plant, links):
+        _lock(root, locked or {})
+    model = parse_urdf(ElementTree.tostring(links))
     model.require_uncoupled("Gazebo")
     for body, M in zip(model.body_names, model.inertias, strict=True):
         if inertia.decompose(M)[0] <= 0.0:  # sdformat leaves it out, as well as all behind it
@@ -148,7 +163,6 @@ def convert(
         raise InputError(f"initial: expected {model.n} positions, got {q.size}")
     q = np.clip(q, lower, upper)
     stiffness = _stiffness(actuators)
-    plant, links = (ElementTree.parse(robot).getroot() for _ in range(2))
     for name, motor in zip(model.joint_names, actuators.motors, strict=True):
         joint = _named(links, "joint", name)
         if joint.get("type") not in ("revolute", "continuous"):
@@ -193,6 +207,22 @@ def _stiffness(actuators: Actuators) -> Array:
 # Changes to the document
 
 
+def _lock(root: Element, locked: Mapping[str, float]) -> None:
+    """Replace joints by fixed ones at these positions."""
+    for joint in root.findall("joint"):
+        if joint.get("type") == "fixed" or joint.get("name") not in locked:
+            continue
+        moved = locked[joint.get("name", "")] * _axis(joint)
+        parts = (np.zeros(3), moved) if joint.get("type") == "prismatic" else (moved, np.zeros(3))
+        pose = _pose(joint.find("origin")) @ se3.exp(np.concatenate(parts))
+        for part in list(joint):
+            if part.tag not in ("parent", "child"):
+                joint.remove(part)
+        joint.set("type", "fixed")
+        rpy = Rotation.from_matrix(pose[:3, :3]).as_euler("xyz")
+        add(joint, "origin", xyz=_numbers(pose[:3, 3]), rpy=_numbers(rpy))
+
+
 def _split(root: Element, joint: Element, motor: Motor, stiffness: float) -> None:
     """Replace a joint by the motor's joint, the rotor and the spring's joint."""
     name, child = joint.get("name", ""), _link_of(joint, "child")
@@ -201,7 +231,7 @@ def _split(root: Element, joint: Element, motor: Motor, stiffness: float) -> Non
     spring = add(root, "joint", name=name + SPRING, type="revolute")
     add(spring, "parent", link=name + ROTOR)
     add(spring, "child", link=child)
-    add(spring, "axis", xyz=" ".join(map(_number, _axis(joint))))
+    add(spring, "axis", xyz=_numbers(_axis(joint)))
     add(spring, "limit", lower=f"{-TRAVEL}", upper=f"{TRAVEL}", velocity="100", effort="1e5")
     gazebo = add(root, "gazebo", reference=name + SPRING)
     add(gazebo, "springStiffness").text = _number(stiffness)
@@ -338,3 +368,7 @@ def _set_inertia(link: Element, M: Array) -> None:
 
 def _number(value: float) -> str:
     return f"{0.0 if abs(value) < 1e-15 else value:.12g}"
+
+
+def _numbers(values: Array) -> str:
+    return " ".join(map(_number, values))

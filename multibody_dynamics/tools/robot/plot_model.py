@@ -46,6 +46,7 @@ HEAVIEST = 170.0  # area of the heaviest body's marker, points^2
 # Inches; the tree is drawn to scale, unless the axes are too small for it.
 SMALLEST = 6.4  # height of the sheet
 NARROWEST, LARGEST = 4.4, 10.0  # width of the window for the robot
+WIDEST = 0.6  # beside a long tree: its width as a share of the height of the sheet
 SIDE, TOP, BOTTOM = 0.55, 0.65, 0.95  # around the robot, for numbers, title and legend
 LINE = 0.27
 INDENT = 0.32
@@ -75,7 +76,8 @@ def plot_model(
         if axes is None:
             tree = _Tree.of(model)
             height = max(tree.height, SMALLEST)
-            robot = min(max(_shape(model, q, view) * height, NARROWEST), LARGEST)
+            largest = max(LARGEST, WIDEST * height)
+            robot = min(max(_shape(model, q, view) * height, NARROWEST), largest)
             width = robot + tree.width
             figure = pyplot.figure(figsize=(width, height))
             share = robot / width

@@ -10,6 +10,7 @@ from multibody_dynamics.dynamics.elastic import Motor, Rigid, SeriesElastic
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.elastic.linear_arm import LinearArm
 from multibody_dynamics.dynamics.elastic.springs import LinearSpring
+from rejections import assert_rejected
 
 LINK, MOTOR, K = 0.8, 0.3, 500.0
 
@@ -67,3 +68,15 @@ def test_a_rigid_joint_carries_its_rotor_and_has_no_motor_of_its_own():
         assert np.abs(residual).max() < 1e-9 * np.abs(value**2 * M).max()
     assert not shapes[2].any()
     np.testing.assert_allclose(np.sort_complex(arm.poles()), np.sort_complex(values))
+
+
+def test_joints_that_can_move_without_inertia_are_named():
+    """Two joints about one axis with a massless link between them: M is singular."""
+    spring = SeriesElastic(Motor(0.1), LinearSpring(K))
+    actuators = Actuators(("base", "roll", "yaw"), (spring,) * 3)
+    mass = np.array([[2.0, 0.3, 0.3], [0.3, 0.7, 0.7], [0.3, 0.7, 0.7]])
+    assert_rejected((LinearArm(actuators, mass).state_space, "singular: 'roll' and 'yaw' lock"))
+    mass[2, 2] += 1e-6  # a small inertia is enough
+    LinearArm(actuators, mass).state_space()
+    standing = LinearArm(actuators, np.diag([0.0, 2.0, 0.7, 0.7]))  # on a base that weighs nothing
+    assert_rejected((standing.state_space, "singular: the base"))

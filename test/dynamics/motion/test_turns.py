@@ -18,9 +18,10 @@ from multibody_dynamics.dynamics.control.arm.valid_sides import Sample
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
 from multibody_dynamics.dynamics.motion.turns import TURN, in_nearest_turn, joint_turns
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
+from multibody_dynamics.dynamics.rigid import forward_kinematics
 from multibody_dynamics.simulation.compiled_controller import CompiledController
 from multibody_dynamics.tools.robot.sampled_arm import SampledArm
-from robots import two_link_planar
+from robots import random_tree, two_link_planar
 
 START = 1_000_000_000  # ns
 REST = np.array([3.0, -0.4])  # 0.14 rad before the crossing
@@ -35,6 +36,26 @@ def turning_arm() -> Arm:
 def wrapped(angle):
     """As a driver reports it, in -pi .. pi."""
     return np.remainder(np.asarray(angle) + np.pi, TURN) - np.pi
+
+
+@pytest.mark.parametrize(
+    ("kind", "factor", "turn"),
+    [
+        ("revolute", -2.0, TURN),
+        ("revolute", 0.5, 0.0),  # half a turn away after a turn of the first joint
+        ("prismatic", 2.0, 0.0),  # a lead screw
+    ],
+)
+def test_a_joint_that_follows_repeats_or_there_is_no_turn(kind, factor, turn):
+    tree = random_tree(2, 1, ("revolute",), branching=0.0)
+    screws = tree.screws.copy()
+    if kind == "prismatic":
+        screws[1, :3] = 0.0
+    tree = replace(tree, joint_types=("continuous", kind), screws=screws)
+    model = tree.with_couplings({"joint2": ({"joint1": factor}, 0.3)})
+    assert joint_turns(model).tolist() == [turn]
+    poses = forward_kinematics(model, [[0.2], [0.2 + TURN]]).pose
+    assert np.allclose(*poses, atol=1e-9) == (turn > 0.0)
 
 
 @given(st.floats(-40.0, 40.0), st.integers(-6, 6), st.floats(-3.14, 3.14))

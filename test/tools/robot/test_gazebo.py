@@ -181,6 +181,39 @@ def test_unsupported_joints_are_rejected(one, tmp_path):
     )
 
 
+def test_locked_joints_and_what_follows_them_are_fixed(tmp_path):
+    """A gripper with a mimic on the arm, locked: the links of both files are where ours are."""
+    finger = (
+        '<joint name="{0}" type="prismatic"><parent link="arm"/><child link="{0}_link"/>'
+        '<axis xyz="0 {1} 0"/><origin xyz="0.4 0.1 0" rpy="0.2 0.3 -0.1"/>'
+        '<limit lower="0" upper="0.04" effort="9" velocity="1"/>{2}</joint><link name="{0}_link"/>'
+    )
+    fingers = finger.format("left", 1, "") + finger.format(
+        "right", -1, '<mimic joint="left" multiplier="0.5" offset="0.01"/>'
+    )
+    file = tmp_path / "gripper.urdf"
+    file.write_text(ONE.replace("</robot>", fingers + "</robot>"))
+    described = yaml.safe_load(SPRINGS.read_text())
+    springs_file = tmp_path / "springs.yaml"
+    springs_file.write_text(yaml.safe_dump({"joints": {"j": described["joints"]["panda_joint1"]}}))
+    words = dict(robot=str(file), elastic_joints=str(springs_file))
+    made = gazebo.prepare(tmp_path / "made", lock="left=0.02", **words)
+    assert made.joints == ["j"]
+    own = dyn.load_urdf(file, lock={"left": 0.02})
+    links = dyn.load_urdf(made.links)
+    for name in ("left_link", "right_link"):
+        wanted = dyn.frame_pose(own, [0.3], name)
+        np.testing.assert_allclose(dyn.frame_pose(links, [0.3], name), wanted, atol=1e-12)
+    plant = urdf(made.plant.read_text())
+    assert plant.joint_names == ("j_motor", "j_spring")
+    np.testing.assert_allclose(dyn.frame_pose(plant, [0.2, 0.1], "right_link"), wanted, atol=1e-12)
+    assert_rejected(
+        (lambda: gazebo.prepare(tmp_path, **words), "Gazebo right"),
+        (lambda: gazebo.prepare(tmp_path, lock="left=open", **words), "lock: 'left=open' finger="),
+        (lambda: gazebo.prepare(tmp_path, lock="thumb=0", **words), "thumb", dyn.DynamicsError),
+    )
+
+
 def test_every_name_has_the_prefix(files):
     for file in (files.plant, files.links):
         root = ElementTree.parse(file).getroot()
