@@ -102,10 +102,11 @@ def slipped(torque, stiffness, width, reach):
 
 
 def real_run(duration=24.0, seed=0, noise=0.03, width=0.0, reach=6e-3, gap=0.0, error=0.0,
-             bristle=0.0, coulomb=0.0):  # fmt: skip
+             bristle=0.0, coulomb=0.0, load=0.0):  # fmt: skip
     """A run of the real planar arm without sensors. Its springs have hysteresis of this width and a
-    gap, its gears an error at twice the turn of the shaft, and its links Coulomb friction whose
-    bristles bend by this distance; all by step-by-step laws of their own."""
+    gap, its gears an error at twice the turn of the shaft, and its links Coulomb friction, with a
+    share of the load, whose bristles bend by this distance; all by step-by-step laws of their
+    own."""
     model, actuators = real_planar()
     rows = motion(model, duration, seed, RATE * FINER)
     Q = dyn.inverse_dynamics(model, *rows[:3]).tau
@@ -116,7 +117,7 @@ def real_run(duration=24.0, seed=0, noise=0.03, width=0.0, reach=6e-3, gap=0.0, 
             z = np.zeros(len(q))
             for i, way in enumerate(np.diff(q)):
                 z[i + 1] = np.sign(way) + (z[i] - np.sign(way)) * np.exp(-abs(way) / bristle)
-            own = own + coulomb * z
+            own = own + (coulomb + load * np.abs(own)) * z
         phi = own / each.spring.K if not width else slipped(own, each.spring.K, width, reach)
         phi = phi + 0.5 * gap * np.clip(own / (each.spring.K * 5e-4), -1.0, 1.0)
         n = 2.0 * each.motor.gear_ratio

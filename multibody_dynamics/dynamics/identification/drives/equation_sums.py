@@ -27,11 +27,14 @@ say something, it then acts twice, and pulls theta by only (P B)^2 (theta_0 - th
 nothing, theta keeps its value. The covariance becomes
 
     (P + P B P) (sum_j sum_bands D_j^T A_j^T A_j D_j S_j / W_j^2) (P + P B P) + P B P B P B P.
+
+All of this holds for errors that do not depend on the motion. Those of a model that lacks an effect
+do; what they do to the estimate is then added (`segment_jackknife`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -169,6 +172,8 @@ class LeastSquares:
     spectral : weights by the spectra of the residuals; otherwise each equation has one weight.
     noisy : sums with all noise, from which the errors are judged; default: the same.
     repeated : the prior has the result of a fit as its mean, as at the top of this file.
+    misfit : (s, f) deviations of the free parameters by errors of the model, whose covariance is
+        sum_s d_s d_s^T.
     """
 
     def __init__(
@@ -179,6 +184,7 @@ class LeastSquares:
         spectral: bool = True,
         noisy: EquationSums | None = None,
         repeated: bool = False,
+        misfit: Array | None = None,
     ) -> None:
         self._sums, self._noisy = sums, noisy or sums
         self._coefficients, self.parameters = coefficients, coefficients.parameters
@@ -187,6 +193,7 @@ class LeastSquares:
         self._mean = np.array(self.parameters.mean)
         self._spread = np.array(self.parameters.spread)
         self._is_repeated = repeated
+        self._misfit = np.zeros((0, len(self._free))) if misfit is None else misfit
         self._known: tuple[Fit, _About] | None = None
         self._total: list[Array] | None = None
 
@@ -206,11 +213,18 @@ class LeastSquares:
         z = [self._coefficients.of(each, theta)[0] for each in self._sums.channels]
         return Fit(theta, z, density, is_settled)
 
-    def renewed(self, *, repeated: bool = False) -> LeastSquares:
+    def renewed(self, *, repeated: bool = False, misfit: Array | None = None) -> LeastSquares:
         """The same for parameters that have changed since."""
         return LeastSquares(
-            self._sums, self._coefficients,
-            spectral=self._spectral, noisy=self._noisy, repeated=repeated,
+            self._sums, self._coefficients, spectral=self._spectral, noisy=self._noisy,
+            repeated=repeated, misfit=misfit,
+        )  # fmt: skip
+
+    def otherwise_weighted(self) -> LeastSquares:
+        """The same with weights by spectra, or without if these have them."""
+        return LeastSquares(
+            self._sums, self._coefficients, spectral=not self._spectral, noisy=self._noisy,
+            repeated=self._is_repeated,
         )  # fmt: skip
 
     def cost(self, fit: Fit) -> float:
@@ -425,10 +439,12 @@ class LeastSquares:
         about = self._about(fit)
         by_score, by_prior = self._effects(about, combinations)
         variance, widened = self._variances(fit, about, by_score)
+        moved = self._moved(combinations)
         owed = np.einsum("pm,pq,qm->m", by_prior, about.prior, by_prior)
         total = variance * widened**2 + owed
         touched = np.abs(combinations[:, about.edge]).sum(axis=1) > 0.0
         known = (owed <= PRIOR_SHARE * total) & (total > 0.0) & ~touched
+        total += np.einsum("sm,sm->m", moved, moved)
         return [
             Uncertainty(float(np.sqrt(max(value, 0.0))), bool(use))
             for value, use in zip(total, known, strict=True)
@@ -443,8 +459,37 @@ class LeastSquares:
         for channel, sums, each, here in self._channels(fit, about):
             v = self._of_columns(fit, about, channel, by_score)
             found += v.T @ np.einsum("bpq,b->pq", sums, here / each**2) @ v
-        widened = self._variances(fit, about, by_score)[1]
-        return np.asarray(found * np.outer(widened, widened) + by_prior.T @ about.prior @ by_prior)
+        widened, moved = self._variances(fit, about, by_score)[1], self._moved(combinations)
+        found = found * np.outer(widened, widened) + by_prior.T @ about.prior @ by_prior
+        return np.asarray(found + moved.T @ moved)
+
+    def deviations(self, fit: Fit, segments: Iterable[EquationSums]) -> Array:
+        """How the free parameters (segments, f) change if the sums of one of the segments are left
+        out, by one Gauss-Newton step; 0 for those at bounds."""
+        about = self._about(fit)
+        kept = np.searchsorted(self._free, about.inner)
+        H, scores = [], []
+        for sums in segments:
+            curvature = np.zeros((len(self._free), len(self._free)))
+            score = np.zeros(len(self._free))
+            for channel, each, density in zip(sums.channels, sums.sums, fit.density, strict=True):
+                z, D, used = self._derivative(channel, fit.theta)
+                G = np.einsum("bpq,b->pq", each, 1.0 / density)
+                curvature[np.ix_(used, used)] += D.T @ G @ D
+                score[used] += D.T @ (G @ z)
+            H.append(curvature[np.ix_(kept, kept)])
+            scores.append(score[kept])
+        curvatures, own = np.array(H), np.array(scores)
+        found = np.zeros((len(H), len(self._free)))
+        for s, rest in enumerate(curvatures.sum(axis=0) - curvatures + about.prior):
+            P = _inverse(rest)
+            step = P @ (own[s] - own.mean(axis=0))
+            found[s, kept] = step + P @ (about.prior @ step) if self._is_repeated else step
+        return found
+
+    def _moved(self, combinations: Array) -> Array:
+        """The deviations (s, m) of combinations (m, p) by errors of the model."""
+        return np.asarray(self._misfit @ combinations[:, self._free].T)
 
     def profile(self, fit: Fit, k: int, own: NDArray[np.intp]) -> tuple[Array, Array, Array]:
         """How the cost depends on some parameters of equation k, if all others are fitted again.

@@ -40,7 +40,9 @@ from .friction_profiles import Widening, friction_widenings, searched_friction
 from .identified_robot import IdentifiedCovariance, IdentifiedRobot, IdentifiedValue
 from .identified_values import FittedValues
 from .measured_run import CarriedPayload, MeasuredRun
+from .missing_terms import NAMES, NOTABLE, explained
 from .prior_parameters import IdentificationSettings, PriorParameters
+from .segment_jackknife import misfit
 from .sensor_errors import SensorErrors, recognised, shifted
 from .spring_effects import SpringEffects
 
@@ -53,7 +55,7 @@ LARGEST_DRIFT = 1.0  # of the friction parameter that changes: a larger one is n
 VAGUE = 0.1  # relative standard error above which a stiffness is no better known than before
 CONTRADICTING = 3.0  # standard errors between a stiffness and the one known before
 HARDLY = 0.005  # of the rms velocity of the fastest joint: slower ones count as resting
-STEPS = 9  # that `progress` counts: the first fits, six more steps, and the values
+STEPS = 10  # that `progress` counts: the first fits, seven more steps, and the values
 LOWERINGS = 2  # of a cut-off chosen from the data, by half, for delays that are too long for it
 RECOGNITIONS = 8  # fits after each of which errors of the encoders are corrected
 SLOW = 0.2  # of the rms velocity, below which a joint counts as reversing
@@ -327,7 +329,7 @@ class _Identification:
         """All steps after the first fit in order, to the values and their errors."""
         steps = (
             self._leave_out_outliers, self._correct_noise, self._let_drift,
-            self._keep_known, self._fit_again, self._widen,
+            self._keep_known, self._fit_again, self._judge, self._widen,
         )  # fmt: skip
         is_complete = True
         self.widenings: dict[str, Widening] = {}
@@ -439,7 +441,7 @@ class _Identification:
 
     def _leave_out_outliers(self) -> None:
         """The fit without samples that do not follow the equations."""
-        reach = reach_of(self.plan.filters[0])
+        reach, used = reach_of(self.plan.filters[0]), self.blocks
         for _ in range(REJECTIONS * self.settings.robust):
             kept, share = without_outliers(self.equations, self.blocks, self.fit.z, reach)
             if share <= self.rejected:
@@ -453,6 +455,8 @@ class _Identification:
             worst = self.equations.channels[int(lost.argmax())]
             self.contact = f"most of all at {self.equations.site_of(worst)}, {lost.max():.1%}"
             self.sums, self.solver, self.fit, self.rejected = sums, solver, fit, share
+            used = kept
+        self.blocks = used
 
     def _counts(self, blocks: Sequence[Block]) -> Array:
         """(channels,) samples that are used."""
@@ -698,6 +702,28 @@ class _Identification:
         solver = self.solver.renewed(repeated=True)
         self.fit = solver.fit(self.fit.theta)
         self.solver = solver
+
+    def _judge(self) -> None:
+        """Errors that include those of the model, where it lacks an effect, and which this may
+        be."""
+        parallel, longest = self.plan.filters[0].equations, self.sums.longest
+        found = misfit(self.equations, self.blocks, parallel, self.solver, self.fit, longest)
+        if not found.is_significant:
+            return
+        self.solver = self.solver.renewed(repeated=True, misfit=found.deviations)
+        self.notes.append(
+            "the model lacks an effect: without one segment of the recordings, parameters change "
+            f"{found.ratio**0.5:.1f} times as much as noise explains; stated errors include this"
+        )
+        for k, channel in enumerate(self.equations.channels):
+            shares = explained(self.coefficients, self.blocks, self.fit, k)
+            named = [
+                f"{share:.0%} of its residual is like {NAMES[name]}"
+                for name, share in shares.items()
+                if share > NOTABLE
+            ]
+            if named:
+                self.notes.append(f"{self.equations.site_of(channel)}: {', '.join(named)}")
 
     def _widen(self) -> None:
         """How much wider the intervals of friction are than those of a quadratic likelihood."""

@@ -308,7 +308,7 @@ def test_ctrl_c_after_the_first_fit_gives_the_results_so_far():
 
     found = idn.identify_robot(model, [elastic_run()], actuators, progress=stop)
     assert not found.is_complete
-    assert any("stopped after 3 of 7 steps" in note for note in found.notes)
+    assert any("stopped after 3 of 8 steps" in note for note in found.notes)
     assert seen[:4] == [(k, seen[0][1]) for k in range(4)]
     assert not any("drift" in name for name in found.covariance.names)
     for j, joint in enumerate(model.joint_names):
