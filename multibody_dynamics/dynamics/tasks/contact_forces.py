@@ -9,16 +9,19 @@ normals n_i and tangential parts t_i of the forces, they are
     f = argmin  sum_i  |f_i|^2 / 2 - beta log(c_i),    c_i = mu_i^2 (n_i . f_i)^2 - |t_i|^2
 
 subject to G f = W, with c_i = f_i . J_i f_i. The barrier keeps all forces strictly inside their
-cones, wherever such forces exist. As the objective is strictly convex and analytic, f is an analytic
-function of W: no contact becomes active or inactive, which would make the rates of f jump. Newton's
-method finds f from a point at which G f = W need not hold (Boyd and Vandenberghe 2004, section
-10.3.2). The conditions of optimality, differentiated twice, give the rates, with the Hessian H and
-the multipliers y:
+cones, wherever such forces exist. As the objective is strictly convex and analytic, f is an
+analytic function of W: no contact becomes active or inactive, which would make the rates of f jump.
+The conditions of optimality, differentiated twice, give these, with the Hessian H and the
+multipliers y:
 
     H f'  + G^T y'  = 0,                               G f'  = W'
     H f'' + G^T y'' = -(D^3 objective)(f', f'),        G f'' = W''.
+
+f is found from forces along the normals by steps of Newton's method in turn with steps towards W
+along the tangent f'(W), which stay inside the cones.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -28,9 +31,11 @@ from ..core import Array, InputError, times
 from ..lie import so3
 
 ITERATIONS, HALVINGS = 100, 40
-CONVERGED = 1e-11  # residual of the conditions of optimality
-PROGRESS = 0.01  # share of its expected decrease that a step must achieve
-RANK = 1e-9  # smallest singular value of the grasp map
+CONVERGED = 1e-6  # last step of Newton's method, whose error is about the square
+NEARER = 0.1  # least share of c that remains after a step towards W
+PROGRESS = 0.1  # share of the expected decrease of the objective that a step must achieve
+CLOSEST = 1e-6  # c, below which no forces inside the cones are assumed
+RANK = 1e-9  # singular values of the grasp map below it are zero
 
 
 class PointContacts(NamedTuple):
@@ -52,7 +57,7 @@ class PointContacts(NamedTuple):
 
 
 class _Barrier(NamedTuple):
-    """The problem for k wrenches: `grasp` (p, 6, 3), `cones` J (p, 3, 3), `normals` (p, 3)."""
+    """The problem for forces f (k, p, 3): `grasp` G (p, 6, 3), `cones` J (p, 3, 3), `normals`."""
 
     grasp: Array
     cones: Array
@@ -60,39 +65,23 @@ class _Barrier(NamedTuple):
     weight: float
 
     def exerted(self, f: Array) -> Array:
-        """G f (k, 6) of forces (k, p, 3)."""
+        """G f (k, 6)."""
         return np.asarray(np.einsum("pij,kpj->ki", self.grasp, f))
 
-    def pulled(self, y: Array) -> Array:
-        """G^T y (k, p, 3) of multipliers (k, 6)."""
-        return np.asarray(np.einsum("pij,ki->kpj", self.grasp, y))
+    def margins(self, f: Array) -> Array:
+        """c (k, p); negative for forces that pull, too."""
+        c = np.sum(f * times(self.cones, f), axis=-1)
+        return np.where(np.sum(f * self.normals, axis=-1) > 0.0, c, -np.abs(c))
 
-    def slope(self, f: Array, y: Array) -> Array:
-        """Gradient (k, p, 3) of the Lagrangian."""
-        Jf = times(self.cones, f)
-        c = np.sum(f * Jf, axis=-1, keepdims=True)
-        return np.asarray(f - 2.0 * self.weight * Jf / c + self.pulled(y))
+    def objective(self, f: Array) -> Array:
+        """(k,), infinite outside of the cones."""
+        c = self.margins(f)
+        logarithms = np.log(np.where(c > 0.0, c, 1.0)) + np.where(c > 0.0, 0.0, -np.inf)
+        return np.asarray(np.sum(f**2, axis=(1, 2)) / 2 - self.weight * logarithms.sum(axis=1))
 
-    def residual(self, f: Array, y: Array, wanted: Array) -> Array:
-        """(k,) of the conditions of optimality; infinite outside of the cones."""
-        pressing = np.sum(f * self.normals, axis=-1) > 0.0
-        inside = pressing & (np.sum(f * times(self.cones, f), axis=-1) > 0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            slope = self.slope(f, y)
-        missing = self.exerted(f) - wanted
-        size = np.sqrt(np.sum(slope**2, axis=(1, 2)) + np.sum(missing**2, axis=1))
-        return np.where(inside.all(axis=1), size, np.inf)
-
-    def solve(self, f: Array, slope: Array, wanted: Array) -> tuple[Array, Array]:
-        """x and y of H x + G^T y = -slope, G x = wanted, with the Hessian at f."""
-        Jf = times(self.cones, f)
-        c = np.sum(f * Jf, axis=-1)[..., None, None]
-        curved = 4.0 * Jf[..., :, None] * Jf[..., None, :] / c**2 - 2.0 * self.cones / c
-        inverse = np.linalg.inv(np.eye(3) + self.weight * curved)
-        compliance = np.einsum("pij,kpjl,pml->kim", self.grasp, inverse, self.grasp)
-        free = -times(inverse, slope)
-        y = np.linalg.solve(compliance, (self.exerted(free) - wanted)[..., None])[..., 0]
-        return np.asarray(free - times(inverse, self.pulled(y))), np.asarray(y)
+    def slope(self, f: Array) -> Array:
+        """Gradient (k, p, 3) of the objective."""
+        return np.asarray(f - 2.0 * self.weight * times(self.cones, f) / self.margins(f)[..., None])
 
     def third(self, f: Array, v: Array) -> Array:
         """Third derivative (k, p, 3) of the objective along v twice."""
@@ -100,6 +89,51 @@ class _Barrier(NamedTuple):
         c, a, b = (np.sum(x, axis=-1, keepdims=True) for x in (f * Jf, f * Jv, v * Jv))
         curved = (8.0 * a * Jv + 4.0 * b * Jf) / c**2 - 16.0 * a**2 * Jf / c**3
         return np.asarray(self.weight * curved)
+
+    def solve(self, f: Array, slope: Array, wanted: Array) -> Array:
+        """x of H x + G^T y = -slope, G x = wanted (k, 6), with the Hessian at f."""
+        Jf, c = times(self.cones, f), self.margins(f)[..., None, None]
+        curved = 4.0 * Jf[..., :, None] * Jf[..., None, :] / c**2 - 2.0 * self.cones / c
+        inverse = np.linalg.inv(np.eye(3) + self.weight * curved)
+        compliance = np.einsum("pij,kpjl,pml->kim", self.grasp, inverse, self.grasp)
+        x = -times(inverse, slope)
+        for _ in range(2):  # once more against rounding
+            missing = wanted - self.exerted(x)
+            y = np.linalg.solve(compliance, missing[..., None])[..., 0]
+            x = x + times(inverse, np.einsum("pij,ki->kpj", self.grasp, y))
+        return np.asarray(x)
+
+    def towards(self, f: Array, wanted: Array) -> Array:
+        """f after a step that brings G f closer to `wanted` (k, 6), or to it."""
+        way = self.solve(f, np.zeros_like(f), wanted - self.exerted(f))
+        return _stepped(f, way, lambda g, step: self.margins(g) < NEARER * self.margins(f))
+
+    def centred(self, f: Array) -> tuple[Array, Array]:
+        """f after a step of Newton's method that keeps G f, and the size (k,) of a full step."""
+        slope, before = self.slope(f), self.objective(f)
+        way = self.solve(f, slope, np.zeros((len(f), 6)))
+        fall = PROGRESS * np.sum(slope * way, axis=(1, 2))
+        size = np.abs(way).max(axis=(1, 2))
+
+        def rises(g: Array, step: Array) -> Array:
+            tiny = size <= CONVERGED
+            return (self.objective(g) > before + step * fall)[:, None] & ~tiny[:, None]
+
+        return _stepped(f, way, rises), size
+
+
+def _stepped(
+    f: Array, way: Array, is_too_long: Callable[[Array, Array], NDArray[np.bool_]]
+) -> Array:
+    """f + step * way, with the step (k,) halved from 1 until it is short enough."""
+    step = np.ones(len(f))
+    for _ in range(HALVINGS):
+        trial = f + step[:, None, None] * way
+        poor = is_too_long(trial, step).any(axis=1)
+        if not poor.any():
+            return trial
+        step[poor] /= 2.0
+    return np.where(poor[:, None, None], f, trial)
 
 
 def forces_in_cones(
@@ -117,32 +151,29 @@ def forces_in_cones(
     centre = x.mean(axis=0)
     length = float(np.sqrt(np.mean((x - centre) ** 2))) or 1.0
     grasp = np.concatenate([so3.hat((x - centre) / length), np.tile(np.eye(3), (len(x), 1, 1))], 1)
-    singular = np.linalg.svd(grasp.swapaxes(0, 1).reshape(6, -1), compute_uv=False)
-    if not singular[-1] > RANK:
+    if np.linalg.matrix_rank(np.concatenate(list(grasp), axis=1), tol=RANK) < 6:
         raise InputError(
-            f"the {len(x)} contact points lie on a line: they exert no moment about it"
+            f"the {len(x)} contact points are on a line: they exert no moment about it"
         )
     wanted = wrench / share
     wanted[..., :3] = (wanted[..., :3] - np.cross(centre, wanted[..., 3:])) / length
     cones = (1.0 + mu[:, None, None] ** 2) * n[:, :, None] * n[:, None, :] - np.eye(3)
     problem = _Barrier(grasp, cones, n, barrier)
 
-    f, y, W = np.tile(n, (len(wanted), 1, 1)), np.zeros((len(wanted), 6)), wanted[:, 0]
-    size = problem.residual(f, y, W)
+    start = np.tile(n, (len(wanted), 1, 1))
+    f, W = start.copy(), wanted[:, 0]
+    searched, is_held = np.arange(len(f)), np.zeros(len(f), dtype=bool)
     for _ in range(ITERATIONS):
-        if (size <= CONVERGED).all():
+        g = problem.towards(f[searched], W[searched])
+        f[searched], size = problem.centred(g)
+        missing = np.abs(problem.exerted(g) - W[searched]).max(axis=1)
+        is_found = (size <= CONVERGED) & (missing <= CONVERGED)
+        is_held[searched[is_found]] = True
+        searched = searched[~is_found & (problem.margins(g).min(axis=1) > CLOSEST)]
+        if not len(searched):
             break
-        df, dy = problem.solve(f, problem.slope(f, y), W - problem.exerted(f))
-        step = np.ones(len(f))
-        for _ in range(HALVINGS):
-            next_f, next_y = f + step[:, None, None] * df, y + step[:, None] * dy
-            reached = problem.residual(next_f, next_y, W)
-            poor = (reached > (1.0 - PROGRESS * step) * size) & (size > CONVERGED)
-            if not poor.any():
-                break
-            step[poor] /= 2.0
-        better = reached < size
-        f[better], y[better], size[better] = next_f[better], next_y[better], reached[better]
-    rate, _ = problem.solve(f, np.zeros_like(f), wanted[:, 1])
-    second, _ = problem.solve(f, problem.third(f, rate), wanted[:, 2])
-    return share * np.stack([f, rate, second], axis=1), size <= CONVERGED
+    f[~is_held] = start[~is_held]
+    f = f + problem.solve(f, problem.slope(f), W - problem.exerted(f))  # what CONVERGED leaves
+    rate = problem.solve(f, np.zeros_like(f), wanted[:, 1])
+    second = problem.solve(f, problem.third(f, rate), wanted[:, 2])
+    return share * np.stack([f, rate, second], axis=1), is_held

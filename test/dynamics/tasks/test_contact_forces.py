@@ -170,7 +170,8 @@ def test_a_wrench_without_forces_leaves_the_others_as_they_are():
 
 def test_points_on_a_line_are_rejected():
     def on(positions):
-        contacts = PointContacts(np.array(positions), np.tile(UP, (len(positions), 1)), np.ones(9))
+        p = len(positions)
+        contacts = PointContacts(np.array(positions), np.tile(UP, (p, 1)), np.ones(p))
         return lambda: forces_in_cones(contacts, standing(), SHARE, BARRIER)
 
     assert_rejected(
