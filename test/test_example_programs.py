@@ -213,6 +213,18 @@ def springs_in_loops(printed):
     assert re.search(r"loop 'tip'.*\(left_shoulder = .*, right_shoulder = .*out of reach", printed)
 
 
+def squatting_quadruped(printed):
+    assert number(printed, "contacts leave: at most") < 1e-12
+    assert 10 < number(printed, "friction used: at most", " %") < 50
+    for phase in ("sway", "squat"):
+        assert number(printed, f"{phase} +Q only", " mm") > 0.05
+        assert 0.0 < number(printed, f"{phase}: the error is", " times") < 0.15
+    moved = re.findall(f"feet move by {NUMBER} mm", printed)
+    assert len(moved) == 2
+    assert max(float(x) for x in moved) < 0.05
+    assert number(printed, "Q, Q', Q''  forces differ from the plan by", " N rms") < 0.02
+
+
 CHECKS = {
     "01_first_steps": first_steps,
     "02_four_representations": four_representations,
@@ -236,6 +248,7 @@ CHECKS = {
     "20_casadi": symbolic,
     "21_bodies_from_a_file": bodies_from_a_file,
     "22_springs_in_loops": springs_in_loops,
+    "23_squatting_quadruped": squatting_quadruped,
 }
 
 
