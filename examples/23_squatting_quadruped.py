@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
 
+import mujoco
 import numpy as np
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.resources import share_directory
-from multibody_dynamics.simulation.mujoco_robot import import_mujoco
 
 FILES = share_directory() / "config" / "mechanisms"
 FEET = ("FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT")
@@ -69,7 +69,6 @@ class Simulation:
     """The robot of a URDF in MuJoCo: on the floor, with its motors behind springs."""
 
     def __init__(self, urdf: Path, actuators: dyn.elastic.Actuators) -> None:
-        self._mujoco = mujoco = import_mujoco()
         spec = mujoco.MjSpec.from_string(without_shapes(urdf))
         spec.compiler.fusestatic = False  # feet remain bodies
         spec.option.timestep = PERIOD / STEPS
@@ -108,7 +107,7 @@ class Simulation:
         self, motion: dyn.tasks.StanceMotion, motors: dyn.elastic.MotorMotion, cycles: int
     ) -> Measured:
         """Follow a motion given at the beginning and the middle of each cycle."""
-        mujoco, model, base = self._mujoco, self._model, motion.base.pose
+        model, base = self._model, motion.base.pose
         data = mujoco.MjData(model)
         data.qpos[:3] = base[0, :3, 3]
         data.qpos[self._links], data.qpos[self._angles] = motion.states[0, 0], motors.position[0]
@@ -131,11 +130,11 @@ class Simulation:
         moved = np.linalg.norm(np.array(feet) - feet[0], axis=2)
         return Measured(errors, moved.max(axis=1), forces)
 
-    def _floor(self, data: object) -> np.ndarray:
+    def _floor(self, data: mujoco.MjData) -> np.ndarray:
         """(4, 3) forces of the floor on the feet, N."""
         forces = np.zeros((len(self._feet), 3))
         for k, contact in enumerate(data.contact):
-            self._mujoco.mj_contactForce(self._model, data, k, force := np.zeros(6))
+            mujoco.mj_contactForce(self._model, data, k, force := np.zeros(6))
             foot = self._feet.index(self._model.geom_bodyid[contact.geom2])
             forces[foot] += contact.frame.reshape(3, 3).T @ force[:3]
         return forces
