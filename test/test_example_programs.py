@@ -204,11 +204,11 @@ def bodies_from_a_file(printed):
 
 
 def springs_in_loops(printed):
-    for robot, ratio in (("five_bar", 4000), ("delta", 1000)):
+    for robot, ratio in (("five_bar", 4000), ("delta", 1000), ("leg", 1500)):
         full = number(printed, f"{robot} +Q, Q', Q''", " mrad rms")
         assert number(printed, f"{robot} +Q only", " mrad rms") > ratio * full > 0.0
     found = re.findall(f"work of the motors: at most {NUMBER} J", printed)
-    assert len(found) == 2
+    assert len(found) == 3
     assert max(float(x) for x in found) < 1e-6
     assert re.search(r"loop 'tip'.*\(left_shoulder = .*, right_shoulder = .*out of reach", printed)
 
