@@ -22,7 +22,7 @@ along the tangent f'(W), which stay inside the cones.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,7 +106,8 @@ class _Barrier(NamedTuple):
     def towards(self, f: Array, wanted: Array) -> Array:
         """f after a step that brings G f closer to `wanted` (k, 6), or to it."""
         way = self.solve(f, np.zeros_like(f), wanted - self.exerted(f))
-        return _stepped(f, way, lambda g, step: self.margins(g) < NEARER * self.margins(f))
+        least = NEARER * self.margins(f)
+        return _stepped(f, way, lambda g, step: (self.margins(g) < least).any(axis=1))
 
     def centred(self, f: Array) -> tuple[Array, Array]:
         """f after a step of Newton's method that keeps G f, and the size (k,) of a full step."""
@@ -115,21 +116,18 @@ class _Barrier(NamedTuple):
         fall = PROGRESS * np.sum(slope * way, axis=(1, 2))
         size = np.abs(way).max(axis=(1, 2))
 
-        def rises(g: Array, step: Array) -> Array:
-            tiny = size <= CONVERGED
-            return (self.objective(g) > before + step * fall)[:, None] & ~tiny[:, None]
+        def rises(g: Array, step: Array) -> Any:
+            return (self.objective(g) > before + step * fall) & (size > CONVERGED)
 
         return _stepped(f, way, rises), size
 
 
-def _stepped(
-    f: Array, way: Array, is_too_long: Callable[[Array, Array], NDArray[np.bool_]]
-) -> Array:
+def _stepped(f: Array, way: Array, is_too_long: Callable[[Array, Array], Any]) -> Array:
     """f + step * way, with the step (k,) halved from 1 until it is short enough."""
     step = np.ones(len(f))
     for _ in range(HALVINGS):
         trial = f + step[:, None, None] * way
-        poor = is_too_long(trial, step).any(axis=1)
+        poor = is_too_long(trial, step)
         if not poor.any():
             return trial
         step[poor] /= 2.0

@@ -134,8 +134,10 @@ def stance_motion(
     check_sequence("contacts", contacts, "Contacts")
     if not contacts or not all(isinstance(contact, Contact) for contact in contacts):
         raise InputError(f"contacts: expected one Contact or more, got {contacts!r}")
+    if not isinstance(base, TaskMotion):
+        raise InputError(f"base: expected a TaskMotion, such as path.sample(times), got {base!r}")
     at = as_array("times", times, ())
-    if at.ndim != 1 or base.shape != at.shape or (np.diff(at) <= 0.0).any():
+    if at.ndim != 1 or not at.size or base.shape != at.shape or (np.diff(at) <= 0.0).any():
         raise InputError(
             "expected increasing times (k,) and one motion of the base for each, got times of shape"
             f" {at.shape} and motions {base.shape}"

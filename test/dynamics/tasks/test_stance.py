@@ -189,6 +189,8 @@ def test_what_cannot_be_done_is_refused_with_the_time():
         (on(feet=contacts[:2]), "contact points line"),
         (on(times=TIMES[::-1]), "increasing times"),
         (on(times=TIMES[:-1]), "increasing times 299 300"),
+        (lambda: stance_motion(model, contacts, TIMES, np.eye(4), BENT), "base TaskMotion sample"),
+        (lambda: stance_motion(model, contacts, [], moved(0.4, [0] * 6, []), BENT), "increasing"),
         (on(q=BENT[:-1]), "q 12"),
         (on(barrier=0.0), "barrier positive 0.0"),
         (on(robot=model.with_gravity((0, 0, 0))), "weight"),
