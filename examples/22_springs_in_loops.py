@@ -1,14 +1,14 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A five-bar linkage and a delta robot with springs at their motors: tracking with Q' and Q''.
+"""A five-bar linkage, a delta robot and a leg, with springs: tracking with Q' and Q'' in loops.
 
     python examples/22_springs_in_loops.py --picture errors.png
 
 The links move along q(t) if the motor behind a spring of stiffness K is at theta = q + Q/K; its
 velocity and its torque need Q' and Q''. Behind loops, Q and its rates come from a solver that
-closes the loops in every cycle of 1 kHz. At the end, the linkage reaches for a point where its arms
-no longer meet.
+closes the loops in every cycle of 1 kHz; in the leg, a four-bar linkage moves the ankle. After its
+motion, the five-bar linkage reaches for a point where its arms no longer meet.
 """
 
 import argparse
@@ -43,6 +43,10 @@ TASKS = {
     "delta": Task(
         [0.0] * 11,
         [[0.0, 0.0, 0.0], [25.0, 0.0, -15.0], [10.0, 30.0, 0.0], [0.0, 0.0, 0.0]],
+    ),
+    "leg": Task(
+        [0.0] * 5,
+        [[0.0, -10.0, 0.0], [25.0, -55.0, 20.0], [10.0, -35.0, -15.0], [0.0, -10.0, 0.0]],
     ),
 }
 
@@ -156,7 +160,9 @@ def main(arguments: list[str] | None = None) -> dict[str, dict[str, float]]:
     if options.picture:
         from matplotlib import pyplot
 
-        figure, axes = pyplot.subplots(1, 2, figsize=(9, 4), sharey=True, layout="constrained")
+        figure, axes = pyplot.subplots(
+            1, len(TASKS), figsize=(12, 4), sharey=True, layout="constrained"
+        )
         for axis, (robot, found) in zip(axes, errors.items(), strict=True):
             for variant, error in found.items():
                 axis.semilogy(times, 1e3 * np.abs(error).max(axis=1), label=VARIANTS[variant])

@@ -204,13 +204,25 @@ def bodies_from_a_file(printed):
 
 
 def springs_in_loops(printed):
-    for robot, ratio in (("five_bar", 4000), ("delta", 1000)):
+    for robot, ratio in (("five_bar", 4000), ("delta", 1000), ("leg", 1500)):
         full = number(printed, f"{robot} +Q, Q', Q''", " mrad rms")
         assert number(printed, f"{robot} +Q only", " mrad rms") > ratio * full > 0.0
     found = re.findall(f"work of the motors: at most {NUMBER} J", printed)
-    assert len(found) == 2
+    assert len(found) == 3
     assert max(float(x) for x in found) < 1e-6
     assert re.search(r"loop 'tip'.*\(left_shoulder = .*, right_shoulder = .*out of reach", printed)
+
+
+def squatting_quadruped(printed):
+    assert number(printed, "contacts leave: at most") < 1e-12
+    assert 10 < number(printed, "friction used: at most", " %") < 50
+    for phase in ("sway", "squat"):
+        assert number(printed, f"{phase} +Q only", " mm") > 0.05
+        assert 0.0 < number(printed, f"{phase}: the error is", " times") < 0.15
+    moved = re.findall(f"feet move by {NUMBER} mm", printed)
+    assert len(moved) == 2
+    assert max(float(x) for x in moved) < 0.05
+    assert number(printed, "Q, Q', Q''  forces differ from the plan by", " N rms") < 0.02
 
 
 CHECKS = {
@@ -236,6 +248,7 @@ CHECKS = {
     "20_casadi": symbolic,
     "21_bodies_from_a_file": bodies_from_a_file,
     "22_springs_in_loops": springs_in_loops,
+    "23_squatting_quadruped": squatting_quadruped,
 }
 
 

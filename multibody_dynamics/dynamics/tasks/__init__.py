@@ -4,7 +4,8 @@
 """Tool motions in task space: inverse kinematics to fourth order, redundancy, paths in SE(3).
 
 A task prescribes components of the motion of one tool. Inverse kinematics finds joint positions for
-tool poses; the task-space solver finds q' ... q'''' and torques with rates for tool motions.
+tool poses; the task-space solver finds q' ... q'''' and torques with rates for tool motions. On a
+legged robot, the feet are tools at rest, and the base moves.
 
 Tasks:
 
@@ -31,6 +32,13 @@ Damping                  damping near singularities, continuous to the fourth or
 manipulability           distance of configurations (..., n) from singularities
 Manipulability           Yoshikawa's measure, smallest singular value, condition number
 
+Legged robots:
+
+stance_motion            joints, contact forces and torques with rates for a motion of the base
+Contact                  a foot at rest on the ground, with its friction
+StanceMotion             result of stance_motion
+PointContacts            the points of all contacts
+
 Paths in SE(3):
 
 PosePath                 motion of a frame in time, continuous through the jounce
@@ -43,6 +51,7 @@ concatenate              one path after the other, with pauses
 redirect                 path from the state of a running path to rest at a new goal
 """
 
+from .contact_forces import PointContacts
 from .inverse_kinematics_solver import (
     InverseKinematicsResult,
     InverseKinematicsSolver,
@@ -50,6 +59,7 @@ from .inverse_kinematics_solver import (
 )
 from .redundancy import Damping, Manipulability, RedundancyResolution, manipulability
 from .se3_paths import PosePath, arc, circle, concatenate, line, redirect, screw_motion, spline
+from .stance import Contact, StanceMotion, stance_motion
 from .task_space import TaskDynamics, TaskSpaceSolver, task_inverse_dynamics
 from .tool_task import COMPONENTS, GROUPS, Task, TaskMotion, task_jacobian, task_motion
 
@@ -61,6 +71,8 @@ __all__ = [
     "TaskSpaceSolver", "task_inverse_dynamics", "TaskDynamics",
     # redundancy and singularities
     "RedundancyResolution", "Damping", "manipulability", "Manipulability",
+    # legged robots
+    "stance_motion", "Contact", "StanceMotion", "PointContacts",
     # paths in SE(3)
     "PosePath", "line", "screw_motion", "circle", "arc", "spline", "concatenate", "redirect",
 ]  # fmt: skip

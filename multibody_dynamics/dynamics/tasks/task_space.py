@@ -49,9 +49,9 @@ class TaskSpaceSolver(ModelSolver):
     lost_directions        tau of `Damping`, 0 without damping
 
     `solver.prescribed` (5, n) holds the motion of the joints that `resolution` prescribes. `update`
-    returns False if the tasks are singular, and checks nothing else. Not thread-safe. `set_base`
-    and `set_model` are those of `InverseDynamicsSolver`, which computes the torques, with code for
-    the robot where :func:`.specialise_solvers` asks for it.
+    returns False if the tasks are singular, and checks nothing else. Not thread-safe. `set_base`,
+    `move_base` and `set_model` are those of `InverseDynamicsSolver`, which computes the torques,
+    with code for the robot where :func:`.specialise_solvers` asks for it.
 
     Raises InputError for tasks that do not fit the robot, and for more components than joints that
     serve them.
@@ -103,6 +103,10 @@ class TaskSpaceSolver(ModelSolver):
         super().set_base(base)
         if "_inverse" in self.__dict__:  # not while the base class is constructed
             self._inverse.set_base(base)
+
+    def move_base(self, pose: Array, rates: Array) -> None:
+        super().move_base(pose, rates)
+        self._inverse.move_base(pose, rates)
 
     def set_model(self, model: MultibodyModel) -> None:
         super().set_model(model)

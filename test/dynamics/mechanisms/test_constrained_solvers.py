@@ -8,6 +8,7 @@ import pickle
 import tracemalloc
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
 from mechanisms import (
@@ -24,6 +25,7 @@ from mechanisms import (
     spatial_loop,
 )
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.resources import share_directory
 from reference import error
 from robots import random_base
 
@@ -165,6 +167,42 @@ def test_moving_base_and_applied_wrenches(name):
         assert error(found[k], expected[k][system.actuated_indices]) < 1e-11
     for loop, wrench in expected.loop_wrenches.items():
         assert error(solver.loop_wrenches[loop][0], wrench) < 1e-10
+
+
+def test_a_leg_with_a_four_bar_ankle_under_a_moving_pelvis_against_pinocchio():
+    """Torques of the motors and forces of the pin at the heel move the open tree as it moves."""
+    files = share_directory() / "config" / "mechanisms"
+    tree = dyn.load_urdf(files / "leg.urdf")
+    system = dyn.mechanisms.load_mechanism(files / "leg.yaml", tree)
+    solver = Inverse(system, np.zeros(5), independent=system.actuated)
+    rng = np.random.default_rng(3)
+    base, rows = random_base(rng), rng.normal(size=(5, 3))
+    rows[0] = [0.4, -0.9, 0.3]
+    solver.set_base(base)
+    found = solver(*rows)[0]
+
+    other = pin.buildModelFromUrdf(str(files / "leg.urdf"), pin.JointModelFreeFlyer())
+    order = [tree.joint_index(name) for name in list(other.names)[2:]]
+    q, qd, qdd = solver.motion[:3, order]
+    V, A = dyn.convert_twist(base.pose, [base.twist, base.acceleration], "spatial", "body")
+    x = np.r_[base.pose[:3, 3], pin.Quaternion(base.pose[:3, :3]).coeffs(), q]
+    data = other.createData()
+    torque = pin.rnea(other, data, x, np.r_[np.roll(V, 3), qd], np.r_[np.roll(A, 3), qdd])[6:]
+    pin.computeJointJacobians(other, data, x)
+    (heel,) = system.constraints
+    J = np.zeros((3, tree.n))  # velocity of the pin on the foot, relative to that on the rod
+    for body, pose, sign in (
+        (heel.first, heel.first_pose, -1),
+        (heel.second, heel.second_pose, 1),
+    ):
+        k = other.frames[other.getFrameId(body)].parentJoint
+        own = pin.getJointJacobian(other, data, k, pin.LOCAL_WORLD_ALIGNED)[:, 6:]
+        J += sign * (own[:3] - pin.skew(data.oMi[k].rotation @ pose[:3, 3]) @ own[3:])
+    assert np.abs(J @ qd).max() < 1e-12
+    motors = np.eye(tree.n)[order][:, system.actuated_indices]
+    solution, *_ = np.linalg.lstsq(np.hstack([motors, J.T]), torque, rcond=1e-9)
+    assert error(np.hstack([motors, J.T]) @ solution, torque) < 1e-12
+    assert error(found, solution[:3]) < 1e-11
 
 
 def test_coupled_joints_in_a_loop():

@@ -92,6 +92,18 @@ def test_the_motion_of_the_base_is_accounted_for():
         assert error(rate, other) < 1e-9
 
 
+def test_a_base_that_moves_in_every_cycle_moves_the_torques_too():
+    model, rng = arm(), np.random.default_rng(4)
+    state = random_state(model, seed=4)
+    pose, rates = se3.exp(rng.normal(size=6)), rng.normal(size=(4, 6))
+    base = dyn.BaseMotion(pose, *rates)
+    solver = dyn.tasks.TaskSpaceSolver(model, Task(5))
+    solver.move_base(pose, rates)
+    found = solver(dyn.tasks.task_motion(model, Task(5), *state, base=base), state[0])
+    assert error(found, state) < 1e-10
+    assert error(solver.torques, np.array(dyn.inverse_dynamics(model, *state, base=base))) < 1e-10
+
+
 # redundant robots
 
 
