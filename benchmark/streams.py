@@ -38,6 +38,7 @@ START = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.5])
 RATES = (10.0, 20.0, 50.0)  # Hz
 HELD = np.array([[0.5], [1.5], [1.5], [1.5]])  # rad
 LARGEST_DELAY = 0.5  # s
+RISE = 3.0  # s, of the targets and before them
 
 
 def upsampled(
@@ -114,16 +115,18 @@ def peak(run: Replay) -> float:
 
 
 def delay(run: Replay, stream: RecordedStream) -> float:
-    """s, by which the desired motion follows the targets: the one for which they differ least. A
-    target counts from the time that it is due until the first point of the next chunk is due."""
-    moving = run.times - run.times[0] > 2.0
+    """s, by which the desired motion follows the targets: the one for which they differ least; NaN
+    for short runs. A target counts from the time that it is due until the first point of the next
+    chunk is due."""
     targets = np.empty_like(run.q)
     for message in stream.messages:
         since = run.times >= message.times[0]
         for j, column in enumerate(message.positions.T):
             targets[since, j] = np.interp(run.times[since], message.times, column)
     lags = np.arange(round(LARGEST_DELAY / PERIOD))
-    begin = np.argmax(moving) + len(lags)
+    begin = round(RISE / PERIOD) + len(lags)
+    if begin >= len(targets):
+        return np.nan
     errors = [
         np.square(run.desired[begin:, 0] - targets[begin - lag : len(targets) - lag]).mean()
         for lag in lags
