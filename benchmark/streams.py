@@ -4,8 +4,8 @@
 """Streams of targets against "C2 upsampling, then a motor PD", on a Panda with springs.
 
     python benchmark/streams.py [--plant internal|mujoco] [--seconds 20]
-    python benchmark/streams.py --minutes 60    random chunks: stops and torque rates
-    python benchmark/streams.py --held          overshoot of points that repeat
+    python benchmark/streams.py --minutes 20 --first 41   random chunks: stops and torque rates
+    python benchmark/streams.py --held                    overshoot of points that repeat
 
 With `positions_upsampling`, joint_trajectory_controller makes of every chunk of positions a cubic
 spline that is C2 and at rest at its first and last point (ros2_controllers#2491); a cubic leads
@@ -146,15 +146,15 @@ class Minute(NamedTuple):
     limited: float
 
 
-def endure(model: Any, springs: Any, plant: str, minutes: int) -> list[Any]:
+def endure(model: Any, springs: Any, plant: str, minutes: range) -> list[Any]:
     """Random chunks, minute by minute, each with other waves, jitter, losses and anchors; Ctrl-C
     ends with the minutes so far."""
     done: dict[float, list[Minute]] = {rate: [] for rate in RATES}
     try:
-        for k in range(minutes):
-            rate = RATES[k % len(RATES)]
+        for k in minutes:
+            rate = RATES[(k - 1) % len(RATES)]
             stream = policy_stream(
-                model.joint_names, START, rate=rate, duration=60.0, jitter=0.5, seed=k + 1
+                model.joint_names, START, rate=rate, duration=60.0, jitter=0.5, seed=k
             )
             run = replay(model, springs, stream, plant=plant)
             share = float((run.torque_rate / run.motors.torque_rate).max())
@@ -162,7 +162,7 @@ def endure(model: Any, springs: Any, plant: str, minutes: int) -> list[Any]:
                 Minute(len(run.stops), len(run.refused), run.error_rms**2, peak(run), share,
                        limited(run))
             )  # fmt: skip
-            print(f"minute {k + 1}, {rate:g} Hz: {done[rate][-1]}", file=sys.stderr, flush=True)
+            print(f"minute {k}, {rate:g} Hz: {done[rate][-1]}", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         pass
     rows = []
@@ -191,6 +191,7 @@ def main() -> None:
     parser.add_argument("--plant", choices=PLANTS, default="internal")
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--minutes", type=int, default=0)
+    parser.add_argument("--first", type=int, default=1, help="seed of the first minute")
     parser.add_argument("--held", action="store_true")
     options = parser.parse_args()
     if options.held:
@@ -200,7 +201,8 @@ def main() -> None:
     model = load_urdf(config / "robots" / "panda.urdf")
     springs = load_actuators(config / "elastic_joints" / "panda.yaml", model.joint_names)
     if options.minutes:
-        found = endure(model, springs, options.plant, options.minutes)
+        minutes = range(options.first, options.first + options.minutes)
+        found = endure(model, springs, options.plant, minutes)
         heads = ("Hz", "minutes", "stops", "refused", "rms [mrad]", "peak [mrad]", "rate [%]",
                  "limited [%]")  # fmt: skip
         print("\n".join(text_table(heads, found)))
