@@ -49,7 +49,7 @@ class Browser:
         self._number += 1
         self._socket.send(json.dumps({"id": self._number, "method": method, "params": parameters}))
         while True:
-            message = json.loads(self._socket.recv(timeout=60))
+            message = json.loads(self._socket.recv(timeout=180))
             if message.get("method") == "Runtime.exceptionThrown":
                 self.errors.append(str(message["params"]["exceptionDetails"]))
             if message.get("id") == self._number:

@@ -18,7 +18,7 @@ from geometry_msgs.msg import WrenchStamped
 from std_srvs.srv import SetBool
 
 from elastic_arms import Arm as Robot
-from flatness_arm import NODE, STEP, Arm
+from flatness_arm import NODE, STEP, Arm, trajectory
 from generated_controllers import designed, generated, library, needs_compiler
 from multibody_dynamics.dynamics.control.arm.modes import FAULTS, LATCHED, Cause
 from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
@@ -389,6 +389,43 @@ def test_a_stop_that_drives_the_arm_away_is_damped_and_ends(ros, tmp_path):
 def set_resolution(arm: Node | Generated, resolution: float) -> None:
     own = arm.arm if isinstance(arm, Node) else arm
     own.resolution = resolution
+
+
+@needs_compiler
+def test_the_same_states_have_the_same_torques(ros, tmp_path):
+    """Of a motion over DDS, the C is given the states of the node's arm."""
+    design = designed(two_links(), period=PERIOD, transfer_time=0.1)
+    c = CompiledController(library(generated(design, tmp_path)))
+    node = Node(
+        ros, design_position=[-0.4, -0.4], frozen_distance=0.0, unstable_poses="accept",
+        trajectory_shape="least_jerk",
+    )  # fmt: skip
+    found, goal = [], np.zeros((5, 2))
+
+    def run(seconds: float) -> None:
+        for _ in range(round(seconds / PERIOD)):
+            q, theta = node.plant.q.copy(), node.plant.theta.copy()
+            node.cycle()
+            c.update(1e-9 * node.arm.now, q, theta)
+            found.append((c.desired[1].copy(), c.torque.copy(), node.torque))
+
+    run(0.2)
+    c.activate(node.torque)
+    run(2.0)  # until both have forgotten how they began
+    begin = node.arm.now + round(0.1 * SECOND)
+    message = trajectory(node.arm.model.joint_names, {1.0: node.plant.q + 0.5})
+    set_stamp(message.header.stamp, begin)
+    node.arm.trajectory.publish(message)
+    node.arm.ros.spin(0.3)
+    goal[0] = c.desired[0]
+    assert not c.append(1e-9 * begin, goal)
+    goal[0] = message.points[0].positions
+    assert not c.append(1e-9 * begin + 1.0, goal)
+    del found[:]
+    run(1.5)
+    velocities, in_c, over_dds = map(np.array, zip(*found, strict=True))
+    assert np.abs(velocities).max() > 0.9  # rad/s
+    assert np.abs(in_c - over_dds).max() < 1e-9 * np.abs(in_c).max()
 
 
 def torques(arm: Node | Generated, gap: int, every: int = 1, **what: bool) -> np.ndarray:

@@ -21,8 +21,10 @@ import yaml
 from ... import __version__
 from ...dynamics.codegen import c_source, c_types
 from ...dynamics.control import CycleSettings, StiffnessReference, StreamSettings
-from ...dynamics.core import record_fields
+from ...dynamics.core import Array, record_fields
+from ...dynamics.elastic import resting_second_outputs
 from ...dynamics.motion import streams
+from ...dynamics.rigid import gravity_forces
 from .generated_design import ControllerDesign, motors_at_rest, rest_of_motors, start_position
 from .urdf_text import add
 
@@ -48,6 +50,7 @@ HARDWARE = {"simulated_arm": "SimulatedArm", "mock_hardware": "mock_components/G
 STATE_RATE = 50.0  # Hz
 START_TIMEOUT = 0.5  # s
 EXTERNAL_TIMEOUT = 0.1  # s
+OTHER_STIFFNESS = 1.1  # times that at rest, to which the test of the plugin changes it at most
 TOLERANCES = {  # as those of the nodes
     "path_tolerance": (0.0, "rad or m; a goal is aborted, and the arm brakes, if a joint deviates"
                        " from the motion by more than this; 0: no limit"),
@@ -362,7 +365,7 @@ def _limits(design: ControllerDesign) -> str:
         "LARGEST_EXTERNAL_TORQUE": actuators.joint_torque_limit_within(model.limits.effort),
         "LEAST_SECOND": np.append(least, 0.0),
         "LARGEST_SECOND": np.append(largest, 0.0),
-        "VARIABLE_JOINT": [*map(model.joint_names.index, actuators.variable_joints), 0],
+        "VARIABLE_JOINT": _variable_joints(design),
     }
     return "".join(c_types.table_definition(name, np.array(row)) for name, row in tables.items())
 
@@ -374,8 +377,24 @@ def _pause() -> str:
 
 
 def _test_tables(design: ControllerDesign) -> str:
-    """Where the ideal arm of the test is, and the torques that hold it there."""
-    q = start_position(design)
+    """Where the ideal arm of the test is, the torques that hold it there, and where its motors are
+    with other stiffnesses."""
+    q, actuators = start_position(design), design.actuators
     motors = rest_of_motors(design, q)
-    tables = (("START", q), ("START_MOTORS", motors.position), ("WEIGHT", motors.torque))
-    return "".join(c_source.constant_array(name, row, "double") for name, row in tables)
+    _, largest = StiffnessReference(actuators).bounds(gravity_forces(design.model, q))
+    held = resting_second_outputs(actuators)
+    second = np.minimum(OTHER_STIFFNESS * held, 0.5 * (held + largest))
+    tables = (
+        ("START", q), ("START_MOTORS", motors.position), ("WEIGHT", motors.torque),
+        ("OTHER_SECOND", np.append(second, 0.0)),
+        ("OTHER_MOTORS", rest_of_motors(design, q, second).position),
+    )  # fmt: skip
+    return "".join(c_source.constant_array(name, row, "double") for name, row in tables) + (
+        c_types.table_definition("VARIABLE_JOINT", _variable_joints(design))
+    )
+
+
+def _variable_joints(design: ControllerDesign) -> Array:
+    """Their places among the joints, and one more number."""
+    joints, variable = design.model.joint_names, design.actuators.variable_joints
+    return np.array([*map(joints.index, variable), 0])

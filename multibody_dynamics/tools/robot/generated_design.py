@@ -283,12 +283,15 @@ def motors_at_rest(design: ControllerDesign, q: Array) -> Array:
     return rest_of_motors(design, q).position
 
 
-def rest_of_motors(design: ControllerDesign, q: Array) -> MotorMotion:
-    """The motors that hold the links at rest at q (n,), with their torques."""
+def rest_of_motors(design: ControllerDesign, q: Array, second: Array | None = None) -> MotorMotion:
+    """The motors that hold the links at rest at q (n,), with their torques.
+
+    second : (v,) stiffnesses and pretensions; None: those at rest.
+    """
     model, actuators = design.model, design.actuators
     state, torque = np.zeros((5, model.n)), np.zeros((3, model.n))
     state[0], torque[0] = q, gravity_forces(model, q)
-    second = np.zeros((3, len(actuators.variable_joints)))
-    second[0] = resting_second_outputs(actuators)
+    held = np.zeros((3, len(actuators.variable_joints)))
+    held[0] = resting_second_outputs(actuators) if second is None else second
     settled = actuators.settled_deflection(torque)
-    return motor_motion(actuators, state, torque, second, deflection=settled)
+    return motor_motion(actuators, state, torque, held, deflection=settled)

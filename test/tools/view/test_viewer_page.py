@@ -1,29 +1,37 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The scene shows the robot's poses, and the page in a real browser what its sliders say."""
+"""The scene shows the robot's poses, and the page in a real browser what its sliders say. One test
+makes the picture of the README and of docs/view.md."""
 
 import re
 import threading
+import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.image import imread
 
 from browser import CHROMIUM, browser, wait
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools import cli
 from multibody_dynamics.tools.view.scene import LOADED, Look
 from multibody_dynamics.tools.view.shapes import robot_shapes
 from multibody_dynamics.tools.view.sources import Playback, PoseSliders
-from multibody_dynamics.tools.view.viewed_motion import RobotState, ViewedMotion
+from multibody_dynamics.tools.view.viewed_motion import RobotState, ViewedMotion, planned
 from multibody_dynamics.tools.view.viewer_page import ViewerPage, write_page
 from recorded_arm import ARM, MODEL, NAMES, SPRINGS
+from robots import random_tree
 
 ACTUATORS = dyn.load_actuators(SPRINGS, NAMES, MODEL.joint_types)
 SHAPES = robot_shapes(MODEL)
 HAND = MODEL.body_names[-1]
 SIZE = 900, 520  # pixels: without a graphics card, each costs time
+PICTURE = 960, 640  # of the README
+DOCS = Path(__file__).parents[3] / "docs"
 HIDE = (  # the notification of slow graphics, and the bar of a written page
     "document.querySelectorAll('.mantine-Notification-root').forEach(x => x.remove())"
 )
@@ -38,7 +46,8 @@ def page():
 
 
 def state(q, motor=None, torque=0.0, wrenches=()):
-    n, nothing = MODEL.n, np.full(MODEL.n, np.nan)
+    n = len(q)
+    nothing = np.full(n, np.nan)
     motor = nothing if motor is None else np.asarray(motor, dtype=float)
     rows = np.zeros((3, n))
     rows[0] = torque
@@ -91,6 +100,20 @@ def test_a_wrench_is_an_arrow_from_the_origin_of_its_link(page):
     assert not handle(page, "/force").visible
 
 
+def test_a_second_of_a_humanoid_costs_less_than_a_second():
+    """30 pictures of 60 joints that all move, with motors and torques."""
+    robot = random_tree(60, 1, ["revolute"])
+    humanoid = ViewerPage(robot, robot_shapes(robot), port=0)
+    rows = np.random.default_rng(0).uniform(-1.0, 1.0, (30, 3, robot.n))
+    try:
+        begin = time.process_time()
+        for q, deflection, torque in rows:
+            humanoid.scene.show(state(q, q + 0.1 * deflection, torque), Look())
+        assert time.process_time() - begin < 1.0
+    finally:
+        humanoid.close()
+
+
 def motion_of_half_a_turn():
     t = np.linspace(0.0, 2.0, 41)
     q = np.stack([np.linspace(-1.5, 1.5, 41), np.zeros(41)], axis=1)
@@ -126,7 +149,7 @@ def running(page):
 
 def robot_in(picture):
     """Mask of the pixels that are neither background nor grid, left of the panel."""
-    left = picture[:, : SIZE[0] - 400]
+    left = picture[:, : picture.shape[1] - 400]
     return left.min(axis=2) < 0.72
 
 
@@ -156,6 +179,37 @@ def test_a_written_page_shows_the_motion_without_a_server(tmp_path):
         first = wait(lambda: _drawn(b), "the robot in the picture", 60)
         wait(lambda: _drawn(b, unlike=first), "its motion", 60)
         assert not b.errors
+
+
+HOME = np.array([0.0, -0.6, 0.0, -2.1, 0.0, 1.7, 0.8])  # rad
+REACH = np.array([-1.5, 0.7, -0.4, -1.0, 0.6, 2.3, 0.2])
+
+
+@needs_browser
+def test_the_picture_of_the_readme_is_one_of_the_page(tmp_path):
+    config = share_directory() / "config"
+    panda = dyn.load_urdf(config / "robots" / "panda.urdf")
+    springs = dyn.load_actuators(config / "elastic_joints" / "panda.yaml", panda.joint_names)
+    path = dyn.interpolate(panda.joint_names, [0.0, 1.5, 3.0], [HOME, REACH, HOME])
+    source = Playback(planned("there and back", path, panda, springs), 1.35, plays=False)
+    look = Look(magnification=10.0)
+    page = ViewerPage(panda, robot_shapes(panda), source, look=look, port=0)
+    file = tmp_path / "view.png"
+    with running(page), browser(tmp_path / "profile", *PICTURE) as b:
+        width, height = PICTURE
+        b.send("Emulation.setDeviceMetricsOverride", width=width, height=height,
+               deviceScaleFactor=1, mobile=False)  # fmt: skip
+        b.open(page.url)
+        b.until("document.querySelectorAll('.uplot').length > 2", 120)
+        wait(lambda: _drawn(b), "the robot in the picture", 60)
+        made, before = robot_in(b.screenshot(file)), None
+        while before is None or (made ^ before).any():  # until all meshes are drawn
+            before, made = made, robot_in(b.screenshot(file))
+        assert not b.errors
+    kept = imread(DOCS / "images" / "view.png")[..., :3]
+    assert kept.shape == (height, width, 3)
+    both, either = made & robot_in(kept), made | robot_in(kept)
+    assert both.sum() > 0.8 * either.sum(), f"if the page is right, cp {file} {DOCS / 'images'}"
 
 
 def _drawn(b, unlike=None):

@@ -301,6 +301,67 @@ void test_streams()
   expect(bench.is_good && allocations == 0, "no cycle of a stream has allocated memory");
 }
 
+/* Known external torques, and other stiffnesses of joints that set theirs. */
+void test_requests()
+{
+  constexpr double PUSH = 0.5; /* N m or N, on joint 0 */
+  Bench bench(false);
+  bench.measure(true);
+  (void)bench.activate();
+  bench.run(3000);
+  const auto external = bench.node->create_publisher<sensor_msgs::msg::JointState>(
+    "/robot_controller/external_torque", rclcpp::QoS(10));
+  expect(
+    bench.spin_until([&]() {return external->get_subscription_count() == 1;}),
+    "the plugin subscribes to external torques");
+  sensor_msgs::msg::JointState push;
+  push.name = {"another", robot_joint_names[0]};
+  push.effort = {1.0, PUSH};
+  for (int k = 0; k < 6; ++k) { /* renewed within the timeout */
+    external->publish(push);
+    bench.wait(0.1);
+    bench.run(50);
+  }
+  expect(
+    std::fabs(bench.command(0) - WEIGHT[0] + PUSH) < 1e-2 * PUSH, "it relies on a known push");
+  bench.run(1000);
+  expect(bench.largest_torque_error(WEIGHT) < 1e-2 * PUSH, "and no longer than that is renewed");
+  push.effort.pop_back();
+  external->publish(push);
+  bench.wait(0.1);
+  bench.run(50);
+  expect(bench.largest_torque_error(WEIGHT) < 1e-2 * PUSH, "it refuses one without its effort");
+
+  const auto stiffness = bench.node->create_publisher<trajectory_msgs::msg::JointTrajectory>(
+    "/robot_controller/stiffness_reference", rclcpp::QoS(10));
+  if (ROBOT_VARIABLE == 0) {
+    return;
+  }
+  expect(
+    bench.spin_until([&]() {return stiffness->get_subscription_count() == 1;}),
+    "the plugin subscribes to stiffnesses");
+  trajectory_msgs::msg::JointTrajectory change;
+  change.points.resize(1);
+  change.points[0].time_from_start = rclcpp::Duration::from_seconds(0.5);
+  for (int v = 0; v != ROBOT_VARIABLE; ++v) {
+    change.joint_names.push_back(robot_joint_names[VARIABLE_JOINT[v]]);
+    change.points[0].positions.push_back(OTHER_SECOND[v]);
+  }
+  for (const bool is_wrong : {false, true}) {
+    change.points[0].positions[0] *= is_wrong ? 1e6 : 1.0;
+    stiffness->publish(change);
+    bench.wait(0.1);
+    bench.run(1500);
+    double distance = 0.0;
+    for (std::size_t j = 0; j < ROBOT_MOTORS; ++j) {
+      distance = std::fmax(distance, std::fabs(bench.theta[j] - OTHER_MOTORS[j]));
+    }
+    expect(distance < 1e-9, is_wrong ? "it refuses an impossible one" : "it sets a stiffness");
+  }
+  expect(bench.state() == ROBOT_HOLDING && bench.is_good, "and holds the arm");
+  expect(std::fabs(bench.q[0] - START[0]) < 1e-12, "where it was");
+}
+
 void test_faults(Bench & bench)
 {
   bench.run(100, false);
@@ -393,6 +454,7 @@ int main(int argc, char ** argv)
   expect(torques == test_all(true), "rehearsals change no torque");
   test_action();
   test_streams();
+  test_requests();
   test_switches_beside_rehearsals();
   test_component();
   rclcpp::shutdown();
