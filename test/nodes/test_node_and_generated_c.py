@@ -425,7 +425,7 @@ def test_the_same_states_have_the_same_torques(ros, tmp_path):
     run(1.5)
     velocities, in_c, over_dds = map(np.array, zip(*found, strict=True))
     assert np.abs(velocities).max() > 0.9  # rad/s
-    assert np.abs(in_c - over_dds).max() < 1e-9 * np.abs(in_c).max()
+    assert np.abs(in_c - over_dds).max() < 1e-10 * np.abs(in_c).max()
 
 
 def torques(arm: Node | Generated, gap: int, every: int = 1, **what: bool) -> np.ndarray:
