@@ -15,7 +15,7 @@ try:
 except ImportError:  # not on Windows
     resource = None  # type: ignore[assignment]
 
-MEMORY = 1500  # MB of address space: libraries, compiled code, and the stacks of threads
+MEMORY = 2000  # MB of address space, 1740 once active: libraries, machine code, stacks of threads
 FILE_SIZE = 1  # MB: logs, and the middleware's shared memory
 THREADS = 24  # of the middleware and of the node
 

@@ -9,6 +9,7 @@ A recording is compared in one pass, as a stream. The modules, in the order of t
     recordings/    joint states from bags (MCAP, sqlite3) and tables (CSV, NumPy), uncorrected
     alignment      which messages carry which joints; samples of all joints on a uniform grid
     survey         a first look at a recording: sources, rate, cut-off frequency
+    measured_motors  torques of motors that the links alone do not determine
     comparison     filtered and differentiated motion, predicted and measured torques, residuals
     state_stream   the same comparison for states that arrive one at a time
     identify       friction, payload and inertias fitted to a part of the recording

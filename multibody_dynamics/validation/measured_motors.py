@@ -86,7 +86,7 @@ def measured_motors(robot: Robot, settings: Settings) -> MeasuredMotors | None:
         raise InputError(
             "motor efforts can be compared only with a description of the motors: --elastic-joints"
         )
-    if set(actuators.variable_joints) <= set(settings.held):
+    if actuators.motor_names == actuators.joint_names and not actuators.variable_joints:
         return None
     held = [name in settings.held for name in actuators.joint_names]
     return MeasuredMotors(actuators, np.flatnonzero(~np.array(held)[actuators.joint_of_motor]))

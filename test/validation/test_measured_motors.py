@@ -142,6 +142,9 @@ def test_a_held_joint_needs_no_motors(tmp_path):
     mean = float(np.mean(wave(0.2, 0.5, 2.1, t)[0]))
     found = validate(bag, replace(SETTINGS, held={"shoulder": mean}), robot=robot)
     assert found.joint_names == ("elbow",)
+    other = recorded(tmp_path / "other", actuators, wrong=actuators.motor_names[1:])
+    found = validate(other, replace(SETTINGS, held={"elbow": 0.4}), robot=robot)
+    assert found.joint_names == ("shoulder",)
     assert_rejected(
         (lambda: validate(bag, SETTINGS, robot=robot), "/motor_states: shoulder"),
     )

@@ -45,6 +45,7 @@ FEWEST, MOST = 50, 5000  # number of stored states
 SAME = 1e-6  # m and rad; poses closer than this are equal
 BEYOND = 4  # poses by which a spline is extended at either end, so it does not come to rest there
 STARTS = 30  # initial guesses of the inverse kinematics that explains why a pose is unreachable
+SUPERSEDED = "superseded", "a newer request, or a stop, ended this one during planning"
 RAMP_PEAK = 35 / 16  # maximum slope of the C3 step from 0 to 1 on [0, 1]
 
 
@@ -371,7 +372,7 @@ class PathPlanner:
 
 def _require_wanted(is_wanted: Callable[[], bool]) -> None:
     if not is_wanted():
-        raise MessageError("superseded", "a newer request arrived during planning")
+        raise MessageError(*SUPERSEDED)
 
 
 def time_law(

@@ -24,7 +24,7 @@ from ..base.qos import RELIABLE
 from ..base.runtime import ManagedNode
 from ..following.followed_motion import FollowedMotion
 from ..following.large_trajectories import start_of
-from .path_planning import PathLimits, PathPlanner
+from .path_planning import SUPERSEDED, PathLimits, PathPlanner
 from .planning_process import (
     LARGE,
     PlannedPath,
@@ -172,7 +172,7 @@ class ToolInput:
             del self.planning[0]
             try:
                 if motion.version != version:
-                    raise MessageError("superseded", "a newer request arrived during planning")
+                    raise MessageError(*SUPERSEDED)
                 if isinstance(result, MessageError):
                     raise result
                 self._followed.check_may_move()
