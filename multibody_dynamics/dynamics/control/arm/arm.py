@@ -63,7 +63,15 @@ from .modes import (
 from .plausibility import RestingArm
 from .stiffness_reference import StiffnessReference
 from .supervisor import Event, Supervisor
-from .torque_steps import CycleTimes, feedback_share, next_period, torque_step
+from .torque_steps import (
+    SPARSE,
+    CycleTimes,
+    feedback_share,
+    longest_interval,
+    next_period,
+    recent_interval,
+    torque_step,
+)
 from .valid_sides import BOTH, LINKS, MOTORS, Sample, ValidSides
 
 STOP_TRANSFER = 0.05  # s for a damped stop to take over the torque
@@ -170,6 +178,7 @@ class Arm(IndependentCopies):
         self._period = self._lead = 0.0
         self._share = 1.0  # of the feedback
         self._state_at, self._interval = 0, 0.0  # ns of the last state, s since that before it
+        self._recent = 0.0  # s, the longest such interval of late
         self._stop_distances = np.full((2, model.n), np.inf)
         self._missed = ""  # what the last sample lacked
         self._valid = ValidSides(model, actuators, self.resting, self.cycle)
@@ -601,7 +610,7 @@ class Arm(IndependentCopies):
         self.name = self._law_of_mode()
         self.transfer.duration = supervisor.duration
         self.transfer.activate(self.laws[self.name], self.transfer.torque.copy())
-        self._share = 1.0
+        self._share, self._recent = 1.0, 0.0
         self._motors[1:3] = 0.0
         if self.motion.is_active:
             self.motion.hold(self.feedback.state.q, now)
@@ -633,9 +642,12 @@ class Arm(IndependentCopies):
             raise DynamicsError(feedback.diverged)
         dt = torque_step(self.times, step, self._period)
         self._note_interval(sample)
-        self._share = feedback_share(
-            self.times, max(step, sample.age), self._interval, dt, self._share
-        )
+        self._recent = recent_interval(self._interval, self._recent, dt)
+        in_time = SPARSE * self.times.period
+        if law.reduces_gains or not is_following:
+            in_time = longest_interval(self.times)
+        late = max(step, sample.age, transfer.held_back)
+        self._share = feedback_share(self.times, in_time, late, self._recent, dt, self._share)
         self._wanted.update()
         self._ahead.update()
         if self._links_have_friction:

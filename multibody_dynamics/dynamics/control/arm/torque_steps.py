@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 LONGEST_PERIOD = 1.5  # times the last one: a single long step, after missed cycles, is no period
 LATE, SHORT = 2.5, 0.006  # periods, and s, for which a torque may always act
-REGAINED = 0.02  # s in which feedback returns after a late cycle, or is given up
+SPARSE = 1.5  # periods between states, up to which laws act that can only give way as a whole
+REGAINED = 0.05  # s in which feedback returns after a late cycle, or is given up
+FORGOTTEN = 0.5  # s, by which a gap in the states counts as shorter after each second
 LONGEST_STEP = 2.0  # periods by which a torque may change after missed cycles
 
 
@@ -37,18 +39,31 @@ def torque_step(p, step, period):
     return min(longest if longest > 0.0 else p.period, p.max_step)
 
 
-def feedback_share(p, late, interval, dt, share):
+def longest_interval(p):
+    """The time, s, between two states or torques up to which the gains act in full."""
+    return max(LATE * p.period, SHORT)
+
+
+def recent_interval(interval, recent, dt):
+    """The longest time, s, between two states of late: a gap counts until twice its time has
+    passed, `dt` of it since the cycle before, because the next one would find the arm still on its
+    way back."""
+    return max(interval, recent - FORGOTTEN * dt)
+
+
+def feedback_share(p, in_time, late, interval, dt, share):
     """The share of the gains that acts in a cycle; `share` is that of the cycle before, `dt` ago.
 
-    late : s, since the last torque or since the state was measured, whichever is longer.
-    interval : s, between the last two states, or since the last one if that is longer.
+    in_time : s, between two states, up to which they act in full. late : s, since the last torque
+    or since the state was measured, or until rate limits permit the last torque that was wanted,
+    whichever is longest. interval : s, of :func:`recent_interval`.
 
     The gains are those for the period in p. A spring that holds an inertia by its sampled position
     is stable up to a stiffness that falls with the square of the time between samples: so does the
-    share, from LATE periods on. A late cycle reduces it at once, a gap in the states, in which
-    cycles go on, steadily. It returns steadily, too, because the arm has moved on by itself.
+    share. A late cycle reduces it at once, a gap in the states, in which cycles go on, steadily. It
+    returns steadily, too, because the arm has moved on by itself.
     """
-    in_time = max(LATE * p.period, SHORT)
     most = (in_time / interval) * (in_time / interval) if interval > in_time else 1.0
     near = min(max(share - dt / REGAINED, most), share + dt / REGAINED)
-    return min(near, (in_time / late) * (in_time / late)) if late > in_time else near
+    longest = longest_interval(p)
+    return min(near, (longest / late) * (longest / late)) if late > longest else near
