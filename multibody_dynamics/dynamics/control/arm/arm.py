@@ -646,8 +646,10 @@ class Arm(IndependentCopies):
         in_time = SPARSE * self.times.period
         if law.reduces_gains or not is_following:
             in_time = longest_interval(self.times)
-        late = max(step, sample.age, transfer.held_back)
-        self._share = feedback_share(self.times, in_time, late, self._recent, dt, self._share)
+        late, held_back = max(step, sample.age), transfer.held_back
+        self._share = feedback_share(
+            self.times, in_time, late, self._recent, held_back, dt, self._share
+        )
         self._wanted.update()
         self._ahead.update()
         if self._links_have_friction:

@@ -61,7 +61,7 @@ SHAPES: dict[str, tuple[int | str, ...]] = {
         "now", "link_time", "motor_time", "time", "dt", "done", "bandwidth", "link_bandwidth",
         "lowered_bandwidth",
         "step", "stop_time", "elapsed", "duration", "share", "lead", "late", "delay", "period",
-        "interval", "recent", "in_time", "far", "start",
+        "interval", "recent", "in_time", "held_back", "far", "start",
     ), ()),
     **dict.fromkeys((
         "q", "qd", "momentum", "beta", "known", "link_limit", "velocity", "acceleration", "excess",

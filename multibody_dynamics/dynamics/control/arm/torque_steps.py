@@ -51,19 +51,22 @@ def recent_interval(interval, recent, dt):
     return max(interval, recent - FORGOTTEN * dt)
 
 
-def feedback_share(p, in_time, late, interval, dt, share):
+def feedback_share(p, in_time, late, interval, held_back, dt, share):
     """The share of the gains that acts in a cycle; `share` is that of the cycle before, `dt` ago.
 
     in_time : s, between two states, up to which they act in full. late : s, since the last torque
-    or since the state was measured, or until rate limits permit the last torque that was wanted,
-    whichever is longest. interval : s, of :func:`recent_interval`.
+    or since the state was measured, whichever is longer. interval : s, of :func:`recent_interval`.
+    held_back : s, until rate limits permit the last torque that was wanted.
 
     The gains are those for the period in p. A spring that holds an inertia by its sampled position
     is stable up to a stiffness that falls with the square of the time between samples: so does the
     share. A late cycle reduces it at once, a gap in the states, in which cycles go on, steadily. It
-    returns steadily, too, because the arm has moved on by itself.
+    returns steadily, too, because the arm has moved on by itself. Behind rate limits, it is what
+    they permit in time: a larger feedback, of coarse encoders, would act long after its cause.
     """
     most = (in_time / interval) * (in_time / interval) if interval > in_time else 1.0
     near = min(max(share - dt / REGAINED, most), share + dt / REGAINED)
     longest = longest_interval(p)
+    if held_back > longest:
+        near = min(near, share * longest / held_back)
     return min(near, (longest / late) * (longest / late)) if late > longest else near

@@ -344,8 +344,8 @@ static void run(robot_controller *c)
     c->interval = robot_recent_interval(
         robot_state_interval(&c->parameters, &c->samples, c->clock.time), c->interval, dt);
     c->feedback_share =
-        robot_feedback_share(&c->parameters, robot_longest_interval(&c->parameters),
-                             fmax(step, c->held_back), c->interval, dt, c->feedback_share);
+        robot_feedback_share(&c->parameters, robot_longest_interval(&c->parameters), step,
+                             c->interval, c->held_back, dt, c->feedback_share);
     if (robot_is_following(c->modes.mode)) {
         follow(c, dt, fmax(step, dt), wanted);
     } else if (c->modes.on_links) {
