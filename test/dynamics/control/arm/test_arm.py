@@ -219,6 +219,8 @@ def test_no_gap_in_the_states_shakes_the_torque(law, period):
             ("planar_two_link", law, 1e-3, 20)
             for law in ("torque_control", "esp", "joint_impedance", "feedback_linearization")
         ),
+        *(("panda", law, 1e-3, 5) for law in ("torque_control", "esp", "computed_torque")),
+        ("panda", "joint_impedance", 1e-3, 10),
     ],
 )
 def test_neither_do_bursts_jitter_or_gaps_again_and_again(name, law, period, burst):
@@ -235,6 +237,23 @@ def test_neither_do_bursts_jitter_or_gaps_again_and_again(name, law, period, bur
         lambda k: bool(arrivals[k] < 0.5),
     ):
         found = torques_with_gap(law, period, 0.0, arrives=arrives, name=name)
+        assert (np.abs(np.diff(found, axis=0)) <= allowed).all()
+        assert (np.abs(found - smooth) < 0.1 * limit).all()
+
+
+@pytest.mark.parametrize(
+    ("law", "period"),
+    [("motor_pd", 4e-3), ("state_feedback", 4e-3), ("feedback_linearization", 1e-3)],
+)
+def test_nor_do_gaps_before_the_arm_is_back_on_its_way(law, period):
+    """States for 20 ms of every 100, and one of ten: what had returned of the feedback in these 20
+    ms set the arm moving for the next 80."""
+    limit = shipped("planar_two_link").actuators.torque_limit
+    arrivals = np.random.default_rng(0).random(2000)
+    smooth = torques_with_gap(law, period, 0.0)
+    allowed = np.abs(smooth[20:] - smooth[:-20]).max(axis=0) + 0.05 * limit
+    for arrives in (lambda k: k * period % 0.1 < 0.02, lambda k: bool(arrivals[k] < 0.1)):
+        found = torques_with_gap(law, period, 0.0, arrives=arrives)
         assert (np.abs(np.diff(found, axis=0)) <= allowed).all()
         assert (np.abs(found - smooth) < 0.1 * limit).all()
 

@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multibody_dynamics.dynamics.control.arm.torque_steps import (
-    LATE,
+    FORGOTTEN,
     REGAINED,
-    SHORT,
     CycleTimes,
     feedback_share,
+    longest_interval,
     next_period,
+    recent_interval,
     torque_step,
 )
 
@@ -46,27 +47,53 @@ def test_a_single_long_step_is_no_period_but_lasting_ones_are(steps):
 @given(st.lists(STEPS, min_size=1, max_size=30), st.sampled_from([1e-3, 4e-3]))
 def test_feedback_falls_with_the_square_of_a_delay_and_returns(steps, period):
     expected = CycleTimes(period, max_step=0.05)
-    share, longest = 1.0, max(LATE * period, SHORT)
+    share, longest = 1.0, longest_interval(expected)
     for step in steps:
-        before, share = share, feedback_share(expected, step, period, min(step, period), share)
+        dt, before = min(step, period), share
+        share = feedback_share(expected, longest, step, period, 0.0, dt, share)
         assert 0.0 < share <= 1.0
         assert share * step**2 <= longest**2 * (1.0 + 1e-12) or step <= longest
         assert share >= before or step > longest
-    for _ in range(round(REGAINED / period)):
-        share = feedback_share(expected, period, period, period, share)
+    for _ in range(round(REGAINED / period) + 1):
+        share = feedback_share(expected, longest, period, period, 0.0, period, share)
     assert share == pytest.approx(1.0)
 
 
 @given(st.lists(STEPS, min_size=1, max_size=100), st.sampled_from([1e-3, 4e-3]))
 def test_feedback_follows_the_interval_of_states_steadily(intervals, period):
     expected = CycleTimes(period, max_step=0.05)
-    share, in_time, step = 1.0, max(LATE * period, SHORT), period / REGAINED
+    share, in_time, step = 1.0, 1.5 * period, period / REGAINED
     for interval in intervals:
-        before, share = share, feedback_share(expected, period, interval, period, share)
+        before = share
+        share = feedback_share(expected, in_time, period, interval, 0.0, period, share)
         most = min((in_time / interval) ** 2, 1.0)
         assert 0.0 < share <= 1.0
         assert abs(share - before) <= step * (1.0 + 1e-12)
         assert abs(share - most) <= max(abs(before - most) - step, 0.0) + 1e-12
     for _ in range(round(REGAINED / period) + 1):
-        share = feedback_share(expected, period, 0.05, period, share)
+        share = feedback_share(expected, in_time, period, 0.05, 0.0, period, share)
     assert share == pytest.approx((in_time / 0.05) ** 2)
+
+
+@given(st.lists(st.floats(0.0, 2.0), min_size=1, max_size=100))
+def test_behind_rate_limits_feedback_is_what_they_permit_in_time(wanted):
+    """`wanted` : s until a rate limit permits the complete feedback, from cycle to cycle."""
+    longest, share = longest_interval(EXPECTED), 1.0
+    for held_back in wanted:
+        share = feedback_share(EXPECTED, longest, 1e-3, 1e-3, share * held_back, 1e-3, share)
+        assert 0.0 < share <= 1.0
+        assert share * held_back <= longest + 1e-3 / REGAINED * held_back + 1e-12
+    before = share
+    share = feedback_share(EXPECTED, longest, 1e-3, 1e-3, longest, 1e-3, share)
+    assert share == pytest.approx(min(before + 1e-3 / REGAINED, 1.0))
+
+
+def test_a_gap_counts_until_twice_its_time_has_passed():
+    gap, recent = 0.08, 0.0
+    recent = recent_interval(gap, recent, 1e-3)
+    assert recent == gap
+    for k in range(1, round(gap / FORGOTTEN / 1e-3)):
+        recent = recent_interval(1e-3, recent, 1e-3)
+        assert recent == pytest.approx(max(gap - FORGOTTEN * 1e-3 * k, 1e-3))
+    assert recent == 1e-3
+    assert recent_interval(0.03, 0.02, 1e-3) == 0.03
