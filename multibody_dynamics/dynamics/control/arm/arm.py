@@ -610,7 +610,7 @@ class Arm(IndependentCopies):
         self.name = self._law_of_mode()
         self.transfer.duration = supervisor.duration
         self.transfer.activate(self.laws[self.name], self.transfer.torque.copy())
-        self._share, self._recent = 1.0, 0.0
+        self._share, self._recent, self._state_at = 1.0, 0.0, 0
         self._motors[1:3] = 0.0
         if self.motion.is_active:
             self.motion.hold(self.feedback.state.q, now)
@@ -642,7 +642,7 @@ class Arm(IndependentCopies):
             raise DynamicsError(feedback.diverged)
         dt = torque_step(self.times, step, self._period)
         self._note_interval(sample)
-        self._recent = recent_interval(self._interval, self._recent, dt)
+        self._recent = recent_interval(self.times, self._interval, self._recent, dt)
         in_time = SPARSE * self.times.period
         if law.reduces_gains or not is_following:
             in_time = longest_interval(self.times)

@@ -44,11 +44,11 @@ def longest_interval(p):
     return max(LATE * p.period, SHORT)
 
 
-def recent_interval(interval, recent, dt):
-    """The longest time, s, between two states of late: a gap counts until twice its time has
-    passed, `dt` of it since the cycle before, because the next one would find the arm still on its
-    way back."""
-    return max(interval, recent - FORGOTTEN * dt)
+def recent_interval(p, interval, recent, dt):
+    """The longest time, s, between two states of late: a gap, of up to max_step, counts until twice
+    its time has passed, `dt` of it since the cycle before, because the next one would find the arm
+    still on its way back."""
+    return max(interval, min(recent, p.max_step) - FORGOTTEN * dt)
 
 
 def feedback_share(p, in_time, late, interval, held_back, dt, share):

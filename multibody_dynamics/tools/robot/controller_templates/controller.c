@@ -342,7 +342,8 @@ static void run(robot_controller *c)
     }
     const double dt = robot_torque_step(&c->parameters, step, c->period);
     c->interval = robot_recent_interval(
-        robot_state_interval(&c->parameters, &c->samples, c->clock.time), c->interval, dt);
+        &c->parameters, robot_state_interval(&c->parameters, &c->samples, c->clock.time),
+        c->interval, dt);
     c->feedback_share =
         robot_feedback_share(&c->parameters, robot_longest_interval(&c->parameters), step,
                              c->interval, c->held_back, dt, c->feedback_share);

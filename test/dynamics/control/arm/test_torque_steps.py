@@ -89,11 +89,13 @@ def test_behind_rate_limits_feedback_is_what_they_permit_in_time(wanted):
 
 
 def test_a_gap_counts_until_twice_its_time_has_passed():
-    gap, recent = 0.08, 0.0
-    recent = recent_interval(gap, recent, 1e-3)
+    gap, recent = 0.04, 0.0
+    recent = recent_interval(EXPECTED, gap, recent, 1e-3)
     assert recent == gap
     for k in range(1, round(gap / FORGOTTEN / 1e-3)):
-        recent = recent_interval(1e-3, recent, 1e-3)
+        recent = recent_interval(EXPECTED, 1e-3, recent, 1e-3)
         assert recent == pytest.approx(max(gap - FORGOTTEN * 1e-3 * k, 1e-3))
     assert recent == 1e-3
-    assert recent_interval(0.03, 0.02, 1e-3) == 0.03
+    assert recent_interval(EXPECTED, 0.03, 0.02, 1e-3) == 0.03
+    after_silence = recent_interval(EXPECTED, 1e-3, 10.0, 1e-3)
+    assert after_silence == pytest.approx(EXPECTED.max_step - FORGOTTEN * 1e-3)
