@@ -756,6 +756,29 @@ def test_with_motor_encoders_alone_the_panda_holds_for_twenty_seconds():
     assert not loop.arm.measured.lost
 
 
+@pytest.mark.parametrize("rate", [300.0, 1000.0])
+def test_coarse_encoders_behind_rate_limits_do_not_shake_the_arm(rate):
+    """Encoders of 10 bits, of motors and links: the feedback of their steps, delayed by the rate
+    limits, drove the arm until it was stopped, and that stop failed."""
+    arm, resolution = shipped("planar_two_link"), 2.0 * np.pi / 2**10
+    made = control.Arm(arm.model, arm.actuators, cycle=ArmSettings(frozen_distance=0.0))
+    made.design(arm.rest)
+    limit, names = arm.actuators.torque_limit, arm.actuators.motor_names
+    made.limit(JointCommandLimits(names, torque=limit, torque_rate=np.full(2, rate)))
+    plant = ElasticRobot(arm.model, arm.actuators, step=DELAY_PERIOD)
+    plant.reset(arm.rest)
+    made.activate()
+    for k in range(2000):
+        now = START + round(SECOND * k * DELAY_PERIOD)
+        q, theta = (np.round(x / resolution) * resolution for x in (plant.q, plant.theta))
+        command = made.update(Sample(now, {"link_position": q, "motor_position": theta}))
+        assert command.mode.is_following, command.events
+        if k == 300:
+            made.motion.go(arm.rest + 1.0, 1.0)
+        plant.step(command.torque, DELAY_PERIOD)
+    np.testing.assert_allclose(plant.q, arm.rest + 1.0, atol=0.15)
+
+
 def test_a_stop_that_drives_the_arm_away_is_damped_and_then_silent():
     """Motor encoders of 8 bits and torques that change by 1 N m per cycle: feedback of velocities
     drives the arm. The stop moved the shoulder by 5.3 rad."""
