@@ -77,9 +77,10 @@ class BumplessTransfer(IndependentCopies):
 
     Attributes: `torque` (m,), the last one sent, overwritten in place; `law`, the running or
     incoming one, None before the first activation; `share` of it, 0 to 1; `events`: the limits that
-    the last update hit; `held_back`, s until rate limits permit the torque that it wanted. A change of law copies `external_torque` and `stiffness`, which belong to
-    the arm and not to a law, and resets integrators and filters of the new law. Every law receives
-    the torque that was sent, by :meth:`.Controller.applied`.
+    the last update hit; `held_back`, s until rate limits permit the torque that it wanted. A change
+    of law copies `external_torque` and `stiffness`, which belong to the arm and not to a law, and
+    resets integrators and filters of the new law. Every law receives the torque that was sent, by
+    :meth:`.Controller.applied`.
     """
 
     def __init__(
