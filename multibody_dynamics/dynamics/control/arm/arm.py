@@ -584,7 +584,9 @@ class Arm(IndependentCopies):
             past=feedback.past,
             computed=Computed(reference.now.result, reference.ahead.result, self.measured.springs),
             elapsed=step,
-            feedback_share=self.times.feedback_share(sample, step, dt),
+            feedback_share=self.times.feedback_share(
+                sample, step, dt, transfer.held_back, law.reduces_gains or not is_following
+            ),
             observes=sample.is_complete and not sample.is_late,
             fallback=reference.motors[3] if is_following else None,
         )

@@ -10,7 +10,9 @@ from .valid_sides import Sample
 
 LONGEST_PERIOD = 1.5  # times the last one: a single long step, after missed cycles, is no period
 LATE, SHORT = 2.5, 0.006  # periods, and s, for which a torque may always act
-REGAINED = 0.02  # s in which feedback returns after a late cycle, or is given up
+SPARSE = 1.5  # periods between states, up to which laws act that can only give way as a whole
+REGAINED = 0.05  # s in which feedback returns after a late cycle, or is given up
+FORGOTTEN = 0.5  # s, by which a gap in the states counts as shorter after each second
 LONGEST_STEP = 2.0  # periods by which a torque may change after missed cycles
 
 
@@ -40,21 +42,37 @@ def torque_step(p, step, period):
     return min(longest if longest > 0.0 else p.period, p.max_step)
 
 
-def feedback_share(p, late, interval, dt, share):
+def longest_interval(p):
+    """The time, s, between two states or torques up to which the gains act in full."""
+    return max(LATE * p.period, SHORT)
+
+
+def recent_interval(p, interval, recent, dt):
+    """The longest time, s, between two states of late: a gap, of up to max_step, counts until twice
+    its time has passed, `dt` of it since the cycle before, because the next one would find the arm
+    still on its way back."""
+    return max(interval, min(recent, p.max_step) - FORGOTTEN * dt)
+
+
+def feedback_share(p, in_time, late, interval, held_back, dt, share):
     """The share of the gains that acts in a cycle; `share` is that of the cycle before, `dt` ago.
 
-    late : s, since the last torque or since the state was measured, whichever is longer.
-    interval : s, between the last two states, or since the last one if that is longer.
+    in_time : s, between two states, up to which they act in full. late : s, since the last torque
+    or since the state was measured, whichever is longer. interval : s, of :func:`recent_interval`.
+    held_back : s, until rate limits permit the last torque that was wanted.
 
     The gains are those for the period in p. A spring that holds an inertia by its sampled position
     is stable up to a stiffness that falls with the square of the time between samples: so does the
-    share, from LATE periods on. A late cycle reduces it at once, a gap in the states, in which
-    cycles go on, steadily. It returns steadily, too, because the arm has moved on by itself.
+    share. A late cycle reduces it at once, a gap in the states, in which cycles go on, steadily. It
+    returns steadily, too, because the arm has moved on by itself. Behind rate limits, it is what
+    they permit in time: a larger feedback, of coarse encoders, would act long after its cause.
     """
-    in_time = max(LATE * p.period, SHORT)
     most = (in_time / interval) * (in_time / interval) if interval > in_time else 1.0
     near = min(max(share - dt / REGAINED, most), share + dt / REGAINED)
-    return min(near, (in_time / late) * (in_time / late)) if late > in_time else near
+    longest = longest_interval(p)
+    if held_back > longest:
+        near = min(near, share * longest / held_back)
+    return min(near, (longest / late) * (longest / late)) if late > longest else near
 
 
 class TorqueTimes(IndependentCopies):
@@ -68,7 +86,8 @@ class TorqueTimes(IndependentCopies):
 
     def __init__(self, expected: CycleTimes) -> None:
         self.expected = expected
-        self.period, self._share, self._interval = 0.0, 1.0, 0.0
+        self.period = self._interval = self._recent = 0.0
+        self._share = 1.0
         self.restart()
 
     def restart(self) -> None:
@@ -100,18 +119,27 @@ class TorqueTimes(IndependentCopies):
         """s, by which a torque may change that is sent `step` s after the last one."""
         return torque_step(self.expected, step, self.period)
 
-    def feedback_share(self, sample: Sample, step: float, dt: float) -> float:
+    def feedback_share(
+        self, sample: Sample, step: float, dt: float, held_back: float, reduces_gains: bool
+    ) -> float:
         """The share of the gains that acts in this cycle, `step` s after the last torque, in which
-        the torque may change by `dt` s."""
+        the torque may change by `dt` s; see :func:`feedback_share`.
+
+        reduces_gains : whether the law reduces its gains, or else gives way as a whole.
+        """
         passed = 1e-9 * (sample.stamp - self._state_at) if self._state_at else 0.0
         if sample.is_late:
             self._interval = max(self._interval, passed)
         else:
             self._interval, self._state_at = sample.interval or passed, sample.stamp
-        late = max(step, sample.age)
-        self._share = feedback_share(self.expected, late, self._interval, dt, self._share)
+        expected, late = self.expected, max(step, sample.age)
+        self._recent = recent_interval(expected, self._interval, self._recent, dt)
+        in_time = longest_interval(expected) if reduces_gains else SPARSE * expected.period
+        self._share = feedback_share(
+            expected, in_time, late, self._recent, held_back, dt, self._share
+        )
         return self._share
 
     def start_law(self) -> None:
-        """Use all of the gains of a law that starts."""
-        self._share = 1.0
+        """Use all of the gains of a law that starts, whatever gaps there were before."""
+        self._share, self._recent, self._state_at = 1.0, 0.0, 0

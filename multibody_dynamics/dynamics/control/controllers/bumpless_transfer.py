@@ -44,7 +44,19 @@ def fade(held, share, wanted):
         wanted[j] = held[j] + share * (wanted[j] - held[j])
 
 
+@inlined_exactly
+def held_back(wanted, limit, rate, torque):
+    """The time, s, until rate limits permit the torques that were wanted, where `torque` was sent:
+    by as much the torque is late."""
+    longest = 0.0
+    for j in range(torque.shape[0]):
+        bounded = min(max(wanted[j], -limit[j]), limit[j])
+        longest = max(longest, abs(bounded - torque[j]) / rate[j])
+    return longest
+
+
 _FADE = compiled_exactly(fade)
+_HELD_BACK = compiled_exactly(held_back)
 
 
 class BumplessTransfer(IndependentCopies):
@@ -65,9 +77,10 @@ class BumplessTransfer(IndependentCopies):
 
     Attributes: `torque` (m,), the last one sent, overwritten in place; `law`, the running or
     incoming one, None before the first activation; `share` of it, 0 to 1; `events`: the limits that
-    the last update hit. A change of law copies `external_torque` and `stiffness`, which belong to
-    the arm and not to a law, and resets integrators and filters of the new law. Every law receives
-    the torque that was sent, by :meth:`.Controller.applied`.
+    the last update hit; `held_back`, s until rate limits permit the torque that it wanted. A change
+    of law copies `external_torque` and `stiffness`, which belong to the arm and not to a law, and
+    resets integrators and filters of the new law. Every law receives the torque that was sent, by
+    :meth:`.Controller.applied`.
     """
 
     def __init__(
@@ -99,7 +112,7 @@ class BumplessTransfer(IndependentCopies):
         self._held, self._wanted = np.zeros((2, len(names)))
         _FADE(self._held, 0.0, self._wanted)  # compiles
         limits.apply(self._wanted, self.torque, 1.0)  # compiles
-        self._elapsed = 0.0
+        self._elapsed = self.held_back = 0.0
 
     def activate(self, law: Controller, applied: Any = 0.0) -> None:
         """Start with `law`, from the torque (m,) that acts now; zero if brakes hold the arm."""
@@ -130,6 +143,7 @@ class BumplessTransfer(IndependentCopies):
         law.reset()
         self.law, self._before = law, before if self.duration else None
         self.share = 0.0 if self.duration else 1.0
+        self.held_back = 0.0
         self._fade_from_now()
 
     def _fade_from_now(self) -> None:
@@ -201,3 +215,6 @@ class BumplessTransfer(IndependentCopies):
             wanted = self._wanted
             _FADE(self._held, self.share, wanted)
         self.torque[:], self.events = self.limits.apply(wanted, self.torque, dt)
+        self.held_back = _HELD_BACK(
+            wanted, self.limits.torque, self.limits.torque_rate, self.torque
+        )

@@ -193,6 +193,7 @@ static void start_law(robot_controller *c, double duration)
     c->modes.is_new = 0;
     c->elapsed = 0.0;
     c->feedback_share = 1.0;
+    c->interval = c->held_back = 0.0;
     c->duration = duration;
     c->is_fading = duration > 0.0;
     copy_row(c->torque, c->held, MOTORS);
@@ -216,6 +217,7 @@ static void send(robot_controller *c, double dt, double wanted[MOTORS])
     }
     const int limited = robot_limit_torque(wanted, c->torque, p->torque_limit, p->torque_rate_limit,
                                            dt, c->torque);
+    c->held_back = robot_held_back(wanted, p->torque_limit, p->torque_rate_limit, c->torque);
     c->torque_time = c->clock.time;
     c->has_torque = 1;
     c->counts.limited_torques += limited & TORQUE_LIMITED ? 1 : 0;
@@ -339,9 +341,12 @@ static void run(robot_controller *c)
         return;
     }
     const double dt = robot_torque_step(&c->parameters, step, c->period);
-    const double interval = robot_state_interval(&c->parameters, &c->samples, c->clock.time);
+    c->interval = robot_recent_interval(
+        &c->parameters, robot_state_interval(&c->parameters, &c->samples, c->clock.time),
+        c->interval, dt);
     c->feedback_share =
-        robot_feedback_share(&c->parameters, step, interval, dt, c->feedback_share);
+        robot_feedback_share(&c->parameters, robot_longest_interval(&c->parameters), step,
+                             c->interval, c->held_back, dt, c->feedback_share);
     if (robot_is_following(c->modes.mode)) {
         follow(c, dt, fmax(step, dt), wanted);
     } else if (c->modes.on_links) {

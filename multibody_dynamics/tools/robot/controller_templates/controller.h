@@ -82,6 +82,8 @@ typedef struct {
     /* transfer and limits */
     double torque[ROBOT_MOTORS], held[ROBOT_MOTORS];
     double elapsed, duration, feedback_share;
+    double interval;  /* s, the longest one between two states of late */
+    double held_back; /* s, until rate limits permit the last torque that was wanted */
     int is_fading;
 } robot_controller;
 

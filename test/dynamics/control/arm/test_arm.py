@@ -219,6 +219,8 @@ def test_no_gap_in_the_states_shakes_the_torque(law, period):
             ("planar_two_link", law, 1e-3, 20)
             for law in ("torque_control", "esp", "joint_impedance", "feedback_linearization")
         ),
+        *(("panda", law, 1e-3, 5) for law in ("torque_control", "esp", "computed_torque")),
+        ("panda", "joint_impedance", 1e-3, 10),
     ],
 )
 def test_neither_do_bursts_jitter_or_gaps_again_and_again(name, law, period, burst):
@@ -235,6 +237,23 @@ def test_neither_do_bursts_jitter_or_gaps_again_and_again(name, law, period, bur
         lambda k: bool(arrivals[k] < 0.5),
     ):
         found = torques_with_gap(law, period, 0.0, arrives=arrives, name=name)
+        assert (np.abs(np.diff(found, axis=0)) <= allowed).all()
+        assert (np.abs(found - smooth) < 0.1 * limit).all()
+
+
+@pytest.mark.parametrize(
+    ("law", "period"),
+    [("motor_pd", 4e-3), ("state_feedback", 4e-3), ("feedback_linearization", 1e-3)],
+)
+def test_nor_do_gaps_before_the_arm_is_back_on_its_way(law, period):
+    """States for 20 ms of every 100, and one of ten: what had returned of the feedback in these 20
+    ms set the arm moving for the next 80."""
+    limit = shipped("planar_two_link").actuators.torque_limit
+    arrivals = np.random.default_rng(0).random(2000)
+    smooth = torques_with_gap(law, period, 0.0)
+    allowed = np.abs(smooth[20:] - smooth[:-20]).max(axis=0) + 0.05 * limit
+    for arrives in (lambda k: k * period % 0.1 < 0.02, lambda k: bool(arrivals[k] < 0.1)):
+        found = torques_with_gap(law, period, 0.0, arrives=arrives)
         assert (np.abs(np.diff(found, axis=0)) <= allowed).all()
         assert (np.abs(found - smooth) < 0.1 * limit).all()
 
@@ -720,6 +739,29 @@ def test_with_motor_encoders_alone_the_panda_holds_for_twenty_seconds():
         worst = max(worst, np.abs(loop.plant.q - away).max())
     assert worst < 5e-4
     assert not loop.arm.measured.lost
+
+
+@pytest.mark.parametrize("rate", [300.0, 1000.0])
+def test_coarse_encoders_behind_rate_limits_do_not_shake_the_arm(rate):
+    """Encoders of 10 bits, of motors and links: the feedback of their steps, delayed by the rate
+    limits, drove the arm until it was stopped, and that stop failed."""
+    arm, resolution = shipped("planar_two_link"), 2.0 * np.pi / 2**10
+    made = control.Arm(arm.model, arm.actuators, cycle=ArmSettings(frozen_distance=0.0))
+    made.design(arm.rest)
+    limit, names = arm.actuators.torque_limit, arm.actuators.motor_names
+    made.limit(JointCommandLimits(names, torque=limit, torque_rate=np.full(2, rate)))
+    plant = ElasticRobot(arm.model, arm.actuators, step=DELAY_PERIOD)
+    plant.reset(arm.rest)
+    made.activate()
+    for k in range(2000):
+        now = START + round(SECOND * k * DELAY_PERIOD)
+        q, theta = (np.round(x / resolution) * resolution for x in (plant.q, plant.theta))
+        command = made.update(Sample(now, {"link_position": q, "motor_position": theta}))
+        assert command.mode.is_following, command.events
+        if k == 300:
+            made.motion.go(arm.rest + 1.0, 1.0)
+        plant.step(command.torque, DELAY_PERIOD)
+    np.testing.assert_allclose(plant.q, arm.rest + 1.0, atol=0.15)
 
 
 def test_a_stop_that_drives_the_arm_away_is_damped_and_then_silent():
