@@ -718,12 +718,13 @@ class _Identification:
         for k, channel in enumerate(self.equations.channels):
             shares = explained(self.coefficients, self.blocks, self.fit, k)
             named = [
-                f"{share:.0%} of its residual is like {NAMES[name]}"
+                f"{share:.0%} like {NAMES[name]}"
                 for name, share in shares.items()
                 if share > NOTABLE
             ]
             if named:
-                self.notes.append(f"{self.equations.site_of(channel)}: {', '.join(named)}")
+                site = self.equations.site_of(channel)
+                self.notes.append(f"{site}: its residual is {' and '.join(named)}")
 
     def _widen(self) -> None:
         """How much wider the intervals of friction are than those of a quadratic likelihood."""
