@@ -95,6 +95,7 @@ def on_base(
 
     inertia : (6, 6) of the base body, in the order of DIRECTIONS; None: massless.
     """
+    model.require_tree("a base on springs")
     b = len(directions)
     if model.joint_names[0].startswith("base "):
         raise InputError(f"robot '{model.name}' already has the coordinates of a base")

@@ -28,7 +28,7 @@ from ...motion import (
     joint_turns,
 )
 from ...motion.segments import MODES
-from ...rigid import InverseDynamicsSolver
+from ...rigid import inverse_solver
 from ..controllers.bumpless_transfer import BumplessTransfer
 from ..controllers.controllers import PERIOD, Computed, LinearFeedback, compiled_link_friction
 from ..controllers.hold_controller import HoldController
@@ -156,8 +156,8 @@ class Arm(IndependentCopies):
         if self.measured.detector is not None:
             self.collisions = CollisionReaction(self.measured.detector, self.motion.limits)
         self.base: BaseReference | None = None
-        self._wanted = InverseDynamicsSolver(model, "body")
-        self._ahead = InverseDynamicsSolver(model, "body")
+        self._wanted = inverse_solver(model)
+        self._ahead = inverse_solver(model)
         self._actuation = actuation(actuators)
         self._flat_map = MotorFeedforward(actuators, self._wanted.state, self._wanted.result)
         self._flat_map.update()  # compile now, too
