@@ -29,7 +29,7 @@ def test_a_five_bar_follows_the_motion_of_the_trajectory_node(ros):
         "publish_clock": True,
         "lockstep": True,
     }
-    simulated = {"use_sim_time": True, "judged_poses": 3}
+    simulated = {"use_sim_time": True, "judged_poses": 3, "start_tolerance": 1.0}
     ros.start("elastic_robot_simulator_node", FIVE_BAR | MOTORS | plant, *TORQUES)
     controller = ros.start("flatness_controller_node", FIVE_BAR | MOTORS | simulated)
     errors = ros.record(JointState, "flatness_controller_node/tracking_error")

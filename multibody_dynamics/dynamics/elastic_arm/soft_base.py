@@ -95,7 +95,6 @@ def on_base(
 
     inertia : (6, 6) of the base body, in the order of DIRECTIONS; None: massless.
     """
-    model.require_tree("a base on springs")
     b = len(directions)
     if model.joint_names[0].startswith("base "):
         raise InputError(f"robot '{model.name}' already has the coordinates of a base")
@@ -124,4 +123,5 @@ def on_base(
         frames={name: each._replace(body=each.body + b) for name, each in model.frames.items()},
         payloads={name: each._replace(body=each.body + b) for name, each in model.payloads.items()},
         coordinates=np.concatenate((np.arange(b), model.coordinates + b)),
+        **model.fields_behind(b),
     )

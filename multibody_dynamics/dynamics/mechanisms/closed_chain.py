@@ -171,6 +171,9 @@ class ClosedChainModel(MultibodyModel):
         solver.start_from(self.assembled)
         return solver
 
+    def fields_behind(self, count: int) -> dict[str, Any]:
+        return {"assembled": np.concatenate((np.zeros(count), self.assembled))}
+
     def describe(self) -> str:
         return self.system.describe()
 

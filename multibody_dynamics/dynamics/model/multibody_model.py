@@ -382,6 +382,10 @@ class MultibodyModel:
                 f"{', '.join(self.couplings)} depend on others; load it without these couplings"
             )
 
+    def fields_behind(self, count: int) -> dict[str, Any]:
+        """What else to replace in a robot that `count` new joints carry: nothing, without loops."""
+        return {}
+
     def require_tree(self, what: str) -> None:
         """InputError that `what` is not available for a robot with loops, if it has any."""
 

@@ -137,6 +137,20 @@ def test_other_gravity_loads_and_rotors_count_as_in_the_tree():
     assert error(rigid.gravity_forces(twice, q), 2.0 * rigid.gravity_forces(model, q)) < 1e-12
 
 
+def test_on_a_soft_base_the_links_and_the_base_move_as_in_the_tree():
+    """M and g of a robot with the coordinates of its base before its own; at rest, the base carries
+    the weight."""
+    model, _, (q, *_) = case("delta")
+    mounted = dyn.elastic_arm.on_base(model)
+    at = np.concatenate((np.zeros(6), q))
+    M, g = rigid.mass_matrix(mounted, at), rigid.gravity_forces(mounted, at)
+    assert error(M[6:, 6:], rigid.mass_matrix(model, q)) < 1e-12
+    assert error(g[6:], rigid.gravity_forces(model, q)) < 1e-11
+    mass = model.link_inertias[:, 5, 5].sum()
+    np.testing.assert_allclose(M[:3, :3], mass * np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(g[:3], -mass * model.gravity, atol=1e-9)
+
+
 @pytest.mark.parametrize(
     "compute",
     [
@@ -147,7 +161,6 @@ def test_other_gravity_loads_and_rotors_count_as_in_the_tree():
         lambda model: rigid.inverse_dynamics_derivatives(model, *[model.home] * 3),
         lambda model: rigid.gravity_forces(model, model.home, base=rigid.BaseMotion()),
         lambda model: model.with_locked([model.joint_names[0]]),
-        lambda model: dyn.elastic_arm.on_base(model),
     ],
 )
 def test_what_knows_trees_only_refuses_the_loops_by_name(compute):
