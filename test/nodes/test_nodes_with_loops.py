@@ -32,11 +32,12 @@ def test_a_five_bar_follows_the_motion_of_the_trajectory_node(ros):
     simulated = {"use_sim_time": True, "judged_poses": 3, "start_tolerance": 1.0}
     ros.start("elastic_robot_simulator_node", FIVE_BAR | MOTORS | plant, *TORQUES)
     controller = ros.start("flatness_controller_node", FIVE_BAR | MOTORS | simulated)
+    motion = {"motion": "rest_to_rest", "duration": 2.0, "patience": 200.0, "use_sim_time": True}
+    motion["ready_topic"] = "flatness_controller_node/motor_command"
+    ros.start("trajectory_node", FIVE_BAR | motion)
     errors = ros.record(JointState, "flatness_controller_node/tracking_error")
     states = ros.record(JointState, "joint_states")
     sent = ros.record(JointTrajectory, "joint_trajectory")
-    motion = {"motion": "rest_to_rest", "duration": 2.0, "patience": 200.0, "use_sim_time": True}
-    ros.start("trajectory_node", FIVE_BAR | motion)
     ros.until(lambda: sent and states, "a motion", patience=240.0)
     goal = np.array(sent[-1].points[-1].positions)
 
