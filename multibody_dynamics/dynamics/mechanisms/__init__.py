@@ -43,7 +43,7 @@ loop_accelerations                the forward dynamics, for compiled code that c
 """
 
 from .assembly import assemble, consistent_motion
-from .closed_chain import ClosedChainModel, closed_chain
+from .closed_chain_model import ClosedChainModel, closed_chain
 from .constrained_dynamics import (
     ConstrainedInverseDynamics,
     ConstrainedMotion,

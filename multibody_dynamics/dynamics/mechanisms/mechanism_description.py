@@ -44,7 +44,7 @@ from ..core.quantities import entries
 from ..lie import se3, so3
 from ..model import MultibodyModel
 from ..model.joints import FREE_SCREWS
-from .closed_chain import closed_chain
+from .closed_chain_model import closed_chain
 from .loops import ConstrainedModel, LoopClosure
 
 _FRAMES = ("first_frame", "second_frame")

@@ -20,7 +20,8 @@ Inverse dynamics:
 inverse_dynamics                  recursive Newton-Euler (RNEA): joint torques Q with Q' and Q''
 InverseDynamics                   result: tau, tau_dot, tau_ddot (..., n); N m or N, per s^k
 InverseDynamicsSolver             the same for the control cycle: compiled, no allocation
-inverse_solver                    such a solver for a robot with or without loops, InverseSolver
+inverse_solver                    such a solver for a robot with or without loops
+InverseSolver                     result: what a control cycle uses of it
 BatchInverseDynamics              the same for many states of one robot: vector code on all cores
 specialise_solvers                lets all new solvers of a process use code made for their robot
 generic_inverse_dynamics          inverse dynamics over any scalars: complex, mpmath, CasADi
@@ -85,7 +86,8 @@ trace_forward_dynamics            q'' from torques
 trace_mass_matrix                 M
 trace_gravity_forces              g
 MomentumSolver                    M q', the bias of its rate, and gravity, for the control cycle
-momentum_solver                   the same with or without loops, GeneralisedMomentum
+momentum_solver                   the same for a robot with or without loops
+GeneralisedMomentum               result: what observers use of it
 trace_momentum                    M q' and the bias of its rate
 trace_inverse_dynamics_derivatives  dQ/dq, dQ/dq', dQ/dq''
 trace_forward_dynamics_derivatives  dq''/dq, dq''/dq', dq''/dtau
@@ -133,7 +135,8 @@ mass_matrix_recursion             M from the poses and joint screws of all bodie
 forward_dynamics_cycle            compiled forward dynamics of a batch of states
 plain_forward_dynamics_cycle      the same for one state, for compiled code that calls it
 forward_dynamics_scratch          its scratch arrays
-forward_arrays                    both for compiled code, with or without loops, ForwardArrays
+forward_arrays                    both for a robot with or without loops
+ForwardArrays                     result: constants and scratch arrays for compiled code
 ModelSolver                       base class of the solvers for the control cycle
 pseudo_inertias                   second moments of the mass (n, 4, 4) of the bodies, joint frames
 base_rows                         motion of the base in the form that the recursions expect
