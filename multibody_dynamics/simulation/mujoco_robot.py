@@ -109,6 +109,7 @@ class MujocoRobot(NeverCopied):
                 f"the actuators have {', '.join(actuators.joint_names)}"
             )
         actuators.refuse_counting_twice(model.reflected_inertia)
+        model.require_tree("MuJoCo as the plant")
         self._joints = tree_joints(model)
         self._mujoco = mujoco = import_mujoco()
         n, m = model.n, len(actuators.motors)

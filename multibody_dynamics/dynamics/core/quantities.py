@@ -132,7 +132,7 @@ def joint_entries(
         where, data = what, source
     else:
         where, data = str(source), read_yaml(source)
-    others = ("description", "couplings", "transmission", "loops", "actuated")
+    others = ("description", "couplings", "transmission", "loops", "actuated", "assembled")
     top = entries(data, where, required=("joints",), optional=others)
     joints = entries(top["joints"], f"{where}: joints", required=(), optional=None)
     for name in joints:

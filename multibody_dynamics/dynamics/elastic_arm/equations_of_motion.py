@@ -10,7 +10,7 @@ Link side and motor side of [M21] (2), (3), with friction and torques e on the l
 
 At a rigid joint link and motor move as one: theta = q, and M_m adds to the diagonal of M. The model
 may have b coordinates of its base before the n of the links, see :mod:`.soft_base`; only e acts on
-them.
+them. A robot with loops has q of its motors, and the loops are closed in every evaluation.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ from ..elastic import (
     rigid_rotors,
     springs_recursion,
 )
+from ..mechanisms import loop_accelerations
 from ..model import MultibodyModel
-from ..rigid import forward_dynamics_scratch, plain_forward_dynamics_cycle
+from ..rigid import forward_arrays, plain_forward_dynamics_cycle
 
 
 class ArmTables(NamedTuple):
@@ -46,15 +47,17 @@ class ArmTables(NamedTuple):
     laws: Array
     pieces: Array
     applied: Array  # (N, 18) wrenches in inertial axes, and their rates
+    loops: tuple[Array, ...]  # their equations; empty for a tree
 
     @classmethod
     def of(cls, model: MultibodyModel, actuators: Actuators) -> ArmTables:
         """The tables of a robot, without wrenches. Raises InputError if the model already contains
         the inertia of a rotor."""
         joints, motors, laws, pieces = actuator_rows(actuators)
+        bodies, loops, _ = forward_arrays(model)
         tables = cls(
             model.parents,
-            np.array(model.joint_rows),
+            bodies,
             np.zeros(3),
             np.zeros(model.n, dtype=bool),
             joints,
@@ -62,6 +65,7 @@ class ArmTables(NamedTuple):
             laws,
             pieces,
             np.zeros((model.body_count, 18)),
+            loops,
         )
         tables.set_model(model, actuators)
         return tables
@@ -72,7 +76,7 @@ class ArmTables(NamedTuple):
         actuators.refuse_counting_twice(model.reflected_inertia[b:])
         rotors = model.reflected_inertia.copy()
         rotors[b:] += rigid_rotors(actuators)
-        self.bodies[:] = model.with_reflected_inertia(rotors).joint_rows
+        self.bodies[:] = forward_arrays(model.with_reflected_inertia(rotors)).joints
         self.gravity[:] = model.gravity
 
 
@@ -92,17 +96,18 @@ class ArmScratch(NamedTuple):
     bodies: tuple[Array, ...]  # a plain tuple, which compiled code can unpack into a call
 
     @classmethod
-    def of(cls, n: int, m: int, body_count: int | None = None, base: int = 0) -> ArmScratch:
-        """Buffers for n joints, m motors, N bodies (default: n), and `base` coordinates of the
-        base, without external torques."""
+    def of(cls, model: MultibodyModel, actuators: Actuators) -> ArmScratch:
+        """Buffers for a robot, which may have coordinates of its base before those of the
+        actuators, without external torques."""
+        total, n, m = model.n, actuators.n, len(actuators.motors)
         return cls(
-            np.zeros(base + n),
+            np.zeros(total),
             np.zeros(n),
             np.zeros((2, n)),
             np.zeros((2, m)),
-            np.zeros((5, base + n)),
-            np.zeros((3, base + n)),
-            tuple(forward_dynamics_scratch(base + n, body_count)),
+            np.zeros((5, total)),
+            np.zeros((3, total)),
+            forward_arrays(model).scratch,
         )
 
 
@@ -128,9 +133,37 @@ def arm_springs(tables, scratch, state, second):
 
 
 @inlined
+def link_accelerations(loops, tables, scratch):
+    """q'' of base and links to the third row of `scratch.motion`, from the other rows and
+    `scratch.torques`; False if M is singular or loops cannot be closed."""
+    if len(loops) == 0:  # decided by its type, when this is compiled
+        return plain_forward_dynamics_cycle(
+            tables.parents,
+            tables.bodies,
+            tables.gravity,
+            tables.prescribed,
+            0,
+            scratch.motion,
+            scratch.torques,
+            tables.applied,
+            *scratch.bodies,
+        )
+    return loop_accelerations(
+        tables.parents,
+        tables.bodies,
+        tables.gravity,
+        loops[0],
+        tables.applied,
+        scratch.motion,
+        scratch.torques,
+        *scratch.bodies,
+    )
+
+
+@inlined
 def arm_accelerations(tables, scratch, state, tau, dx):
     """Write the derivative of the state under the motor torques tau (m,) and the torques and loads
-    in `scratch` to dx. Returns False if M is singular."""
+    in `scratch` to dx. Returns False if M is singular or loops cannot be closed."""
     joints, motors = tables.joints, tables.motors
     q, qd, _, thetad = state
     torque, motion, torques = scratch.torque, scratch.motion, scratch.torques
@@ -149,17 +182,7 @@ def arm_accelerations(tables, scratch, state, tau, dx):
                 torques[0, k] -= link_friction(joints, i, qd[k], torque[i])
         motion[0, k] = q[k]
         motion[1, k] = qd[k]
-    regular = plain_forward_dynamics_cycle(
-        tables.parents,
-        tables.bodies,
-        tables.gravity,
-        tables.prescribed,
-        0,
-        motion,
-        torques,
-        tables.applied,
-        *scratch.bodies,
-    )
+    regular = link_accelerations(tables.loops, tables, scratch)
     for j in range(m):
         dx[2 * total + j] = thetad[j]
         if motors[j, actuator_tables.INERTIA] > 0.0:

@@ -123,4 +123,5 @@ def on_base(
         frames={name: each._replace(body=each.body + b) for name, each in model.frames.items()},
         payloads={name: each._replace(body=each.body + b) for name, each in model.payloads.items()},
         coordinates=np.concatenate((np.arange(b), model.coordinates + b)),
+        **model.fields_behind(b),
     )

@@ -20,6 +20,9 @@ constraint_residual           f(q) (..., m); zero if the mechanism is closed
 constraint_matrices           A, A', A'', A''' (..., m, n)
 redundant_constraints         names of the rows of A that depend on the others
 load_mechanism                a tree and the loops in a YAML file, such as that of the springs
+close_loops                   the same as a ClosedChainModel; a file without loops: the tree
+closed_chain                  the robot in the coordinates of its motors, for laws, plants and nodes
+ClosedChainModel              result: a MultibodyModel with loops
 assemble                      closes the loops: finds a configuration with f = 0 near a given one
 consistent_motion             nearest motion up to q'''' that obeys the constraints
 
@@ -35,9 +38,12 @@ The same for the control cycle, compiled:
 
 ConstrainedInverseDynamicsSolver  Q, Q', Q'' of the motors from a motion of the independent joints
 ConstrainedForwardDynamicsSolver  accelerations of the independent joints from torques of the motors
+ConstrainedMomentumSolver         momentum of the independent joints, the bias of its rate, gravity
+loop_accelerations                the forward dynamics, for compiled code that calls it
 """
 
 from .assembly import assemble, consistent_motion
+from .closed_chain_model import ClosedChainModel, closed_chain
 from .constrained_dynamics import (
     ConstrainedInverseDynamics,
     ConstrainedMotion,
@@ -48,10 +54,12 @@ from .constrained_dynamics import (
 from .constrained_solvers import (
     ConstrainedForwardDynamicsSolver,
     ConstrainedInverseDynamicsSolver,
+    ConstrainedMomentumSolver,
 )
 from .constraints import constraint_matrices, constraint_residual, redundant_constraints
+from .loop_recursion import loop_accelerations
 from .loops import ConstrainedModel, ConstraintMatrix, LoopClosure
-from .mechanism_description import load_mechanism
+from .mechanism_description import close_loops, load_mechanism
 from .motion_subspaces import CompositeJoint, ExponentialJoint, Joint, SphericalJoint
 from .multi_dof import MultiDofModel
 
@@ -59,13 +67,15 @@ __all__ = [
     # joints with several degrees of freedom
     "Joint", "CompositeJoint", "SphericalJoint", "ExponentialJoint", "MultiDofModel",
     # closed mechanisms
-    "ConstrainedModel", "LoopClosure", "ConstraintMatrix", "load_mechanism", "constraint_residual",
+    "ConstrainedModel", "LoopClosure", "ConstraintMatrix", "load_mechanism", "close_loops",
+    "closed_chain", "ClosedChainModel", "constraint_residual",
     "constraint_matrices", "redundant_constraints", "assemble", "consistent_motion",
     # dynamics of closed mechanisms
     "constrained_inverse_dynamics", "ConstrainedInverseDynamics", "constrained_forward_dynamics",
     "constrained_hybrid_dynamics", "ConstrainedMotion",
     # for the control cycle
     "ConstrainedInverseDynamicsSolver", "ConstrainedForwardDynamicsSolver",
+    "ConstrainedMomentumSolver", "loop_accelerations",
 ]  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Inverse and forward dynamics of mechanisms with loops for the control cycle."""
+"""Inverse and forward dynamics, and momentum, of mechanisms with loops for the control cycle."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -21,7 +21,9 @@ from ..core import (
     as_array,
     as_state,
 )
+from ..model import MultibodyModel
 from ..model.records import BODY_ROW
+from ..recursions import momentum_pass
 from ..rigid import ModelSolver, body_rows, spatial_jacobians
 from . import loop_recursion as at
 from .assembly import assemble
@@ -85,11 +87,13 @@ class LoopSolver(ModelSolver):
         self._arguments: tuple[Any, ...] = (*self._constants, self._plan, numbers)
         self._applied = self.applied_wrenches.reshape(N, 18)
         self._scratch = (bodies, self._wrenches, self._matrices, self._vectors)
-        self._start(start)
+        self.start_from(start)
 
-    def _start(self, q: Array) -> None:
+    def start_from(self, q: Array) -> None:
+        """Start the next update from the closed configuration q (n,), which is not checked."""
         self._vectors[at.LAST : at.LAST + 3] = 0.0
         self._vectors[at.LAST, : self.model.n] = q
+        self._vectors[at.START, : self.model.n] = q
         self._plan[at.CLOSED] = 0
 
     def restart(self, q: Any) -> Array:
@@ -101,8 +105,13 @@ class LoopSolver(ModelSolver):
         closed = assemble(self.system, q, fixed=self.independent)
         if closed.ndim != 1:
             raise InputError(f"q: expected shape ({self.model.n},), got {closed.shape}")
-        self._start(closed)
+        self.start_from(closed)
         return closed
+
+    def set_model(self, model: MultibodyModel) -> None:
+        """As :meth:`.ModelSolver.set_model`, for a tree or for a robot with these loops."""
+        is_tree = model.joint_names == self.model.joint_names
+        super().set_model(model if is_tree else model.tree)
 
     @property
     def dof(self) -> int:
@@ -230,11 +239,12 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
     applied_wrenches, set_base, move_base, set_model : as in :class:`.InverseDynamicsSolver`.
 
     Every update closes the loops by Newton's method, starting from the last solution and its
-    motion: successive poses must be close to each other compared with the distance to a singular
-    pose. `update()` returns 1, or 0 if it fails; then `problem()` says why, the results are
-    invalid, and the next update starts from the last solution. Use an instance from one thread
-    only. Parameters, other attributes and errors are those of :class:`.LoopSolver`; ModelError
-    also for fewer motors than degrees of freedom.
+    motion. A pose more than 0.1 rad or m from the last one is approached from that of the
+    constructor or of `restart`: the independent joints go there on a straight line, in steps of
+    that length, which determines the assembly mode. `update()` returns 1, or 0 if it fails; then
+    `problem()` says why, the results are NaN, and the next update starts from the last solution.
+    Use an instance from one thread only. Parameters, other attributes and errors are those of
+    :class:`.LoopSolver`; ModelError also for fewer motors than degrees of freedom.
     """
 
     update: Callable[[], int]
@@ -366,6 +376,13 @@ class ConstrainedForwardDynamicsSolver(LoopSolver):
         self.torque[:] = self._given
         super()._run()
 
+    @property
+    def arrays(self) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+        """The equations of the loops, and the scratch of :func:`.loop_accelerations`, which shares
+        the buffers of this solver."""
+        (_, _, _, plan, numbers, states, _, motions, bodies, *rest) = self.update.args  # type: ignore[attr-defined]
+        return (numbers,), (plan, bodies, states, motions, *rest)
+
     def __call__(self, q: Any, qd: Any, tau: Any) -> Array:
         """q'' (dof,) as a view of `result`, for q, q' (dof,) and tau (motors,).
 
@@ -377,6 +394,33 @@ class ConstrainedForwardDynamicsSolver(LoopSolver):
             self._checked.take((q, qd))
             self._run()
         return self.result
+
+
+class ConstrainedMomentumSolver(LoopSolver):
+    """:class:`.MomentumSolver` of a mechanism with loops: p = G^T M G s', beta and g of the
+    independent joints s, with p' = G^T (Q + tau_ext) - beta.
+
+    state : (2, dof) s and s'. result : (3, dof) p, beta, g. Applied wrenches and the motion of the
+    base do not count. In other respects as :class:`ConstrainedInverseDynamicsSolver`.
+    """
+
+    update: Callable[[], int]
+    _has_rates = False
+
+    def __init__(
+        self, system: ConstrainedModel, q: Any, *, independent: Sequence[str] | None = None
+    ) -> None:
+        super().__init__(system, q, independent)
+        states = np.zeros((1, 3, self.dof))
+        self.state = states[0, :2]
+        self.result: Array = np.zeros((3, self.dof))
+        passes = np.zeros((self.model.body_count + 1, momentum_pass.MOMENTUM_ROW))
+        self.update = partial(
+            at.momentum_cycle, *self._arguments, states, self._applied, self._motions,
+            *self._scratch, passes, self.result[None],
+        )  # fmt: skip
+        self.state[0] = self._vectors[at.LAST, system.indices(self.independent)]
+        self._run()
 
 
 Row = tuple[LoopClosure, LoopRow]

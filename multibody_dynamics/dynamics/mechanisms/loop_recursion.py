@@ -23,9 +23,15 @@ distributed to the actuated joints by multipliers lambda: with passive joints p,
 
 and their time derivatives, again with one factorisation. If the loops have more motors than degrees
 of freedom, the torques of least norm satisfy also A v = 0 with v_a = tau_a, [K12] (62)-(64).
+
+With G = dq/ds, the momentum p = M q' of the tree and the bias beta of its rate become G^T p and
+G^T beta - G'^T p. Both need no G: with A_d^T y = p_d,
+
+    G^T p = p_s - A_s^T y,    -G'^T p = G^T A'^T y,    because A G = 0 and A' G + A G' = 0.
 """
 
 from functools import partial
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -48,12 +54,13 @@ from ..lie.screws import (
     subtract_screw,
 )
 from ..model.records import POSE, POSITION, SCREW, TWIST, WRENCH
-from ..recursions import coordinate, spatial, store_trig
+from ..recursions import coordinate, momentum_pass, spatial, store_trig
 from ..rigid import backward_cycle, mass_matrix_recursion
 from .loop_rows import DIRECTION, KIND, MEMBER, PLANE, VALUE
 from .square_systems import factorise, solve, solve_transposed
 
 forward_recursion = spatial.forward_recursion
+momentum_recursion = momentum_pass.momentum_recursion
 uncounted = partial(inlined, uncounted=True)
 _backward_cycle = backward_cycle("spatial")
 
@@ -61,6 +68,8 @@ ITERATIONS = 50
 CONVERGED = 1e-13  # rad or m; a Newton step, whose square is the remaining error
 ROUNDING = 1e-9  # smaller steps that no longer shrink consist of rounding error
 LONGEST_STEP = 0.5  # rad or m
+STRIDE = 0.1  # rad or m, of the independent joints from one closed configuration to the next
+FARTHEST = 1e3  # rad or m; a longer way is not gone
 INERTIAL = 1e-14  # a smaller pivot of the reduced mass matrix, over its diagonal, counts as zero
 
 BINOMIAL = np.array([[1.0, 0, 0, 0], [1, 1, 0, 0], [1, 2, 1, 0], [1, 3, 3, 1]])
@@ -96,7 +105,8 @@ MULTIPLIER = 14  # three
 FLOW = 17  # three: v
 REPORT = 20
 TRIG = 21  # two
-VECTORS = 23
+START = 23  # a closed configuration, from which far ones are approached
+VECTORS = 24
 
 # Columns of the row REPORT
 PROBLEM = 0
@@ -283,6 +293,50 @@ def close(parents, joints, plan, rows, motion, trig, bodies, wrenches, w):
 
 
 @uncounted
+def strides(plan, state, w):
+    """The number of steps from the last closed configuration to `state`."""
+    farthest = 0.0
+    for c in range(plan[DOF]):
+        i = plan[plan[INDEPENDENT] + c]
+        farthest = max(farthest, abs(state[0, c] - w.vectors[LAST, i]))
+    return ceil(farthest / STRIDE) if STRIDE < farthest < FARTHEST else 1
+
+
+@uncounted
+def settle(n, rows, k, w):
+    """Take q (n,) in row k, at rest, for the last closed configuration."""
+    for c in range(n):
+        w.vectors[LAST, c] = rows[k, c]
+        w.vectors[LAST + 1, c] = w.vectors[LAST + 2, c] = 0.0
+
+
+@uncounted
+def approach(parents, joints, plan, rows, state, motion, trig, bodies, wrenches, w):
+    """Close the loops at `state`. If that is far from the last configuration, the independent
+    joints go there from START on a straight line, which decides between the ways in which the
+    mechanism can be assembled, whatever was computed before."""
+    n = plan[DOF] + plan[KEPT]
+    if strides(plan, state, w) > 1:
+        settle(n, w.vectors, START, w)
+        plan[CLOSED] = 0
+    left = strides(plan, state, w)
+    while left > 0:
+        for c in range(plan[DOF]):
+            i = plan[plan[INDEPENDENT] + c]
+            motion[0, i] = state[0, c]
+            if left > 1:
+                motion[0, i] = w.vectors[LAST, i] + (state[0, c] - w.vectors[LAST, i]) / left
+        predict(plan, motion, w)
+        if not close(parents, joints, plan, rows, motion, trig, bodies, wrenches, w):
+            return False
+        left -= 1
+        if left > 0:
+            settle(n, motion, 0, w)
+            plan[CLOSED] = 1
+    return True
+
+
+@uncounted
 def predict(plan, motion, w):
     """Start from the last configuration, and follow the independent joints to second order.
 
@@ -355,8 +409,7 @@ def move(order, parents, joints, plan, rows, state, motion, trig, bodies, wrench
             motion[k, plan[plan[DEPENDENT] + c]] = 0.0
         for c in range(plan[DOF]):
             motion[k, plan[plan[INDEPENDENT] + c]] = state[k, c]
-    predict(plan, motion, w)
-    if not close(parents, joints, plan, rows, motion, trig, bodies, wrenches, w):
+    if not approach(parents, joints, plan, rows, state, motion, trig, bodies, wrenches, w):
         return False
     for k in range(1, order + 1):
         if k > 1:
@@ -451,6 +504,15 @@ def distribute(k, plan, w, result):
         result[k, a - first_actuated] = total
 
 
+@uncounted
+def withhold(results, first):
+    """Let no stale number pass for the result of a state that has failed, or of one after it."""
+    for k in range(first, results.shape[0]):
+        for r in range(results.shape[1]):
+            for c in range(results.shape[2]):
+                results[k, r, c] = np.nan
+
+
 # Plain arrays; a named tuple would add 0.2 us per field to every call from Python
 def _inverse_dynamics(
     parents, joints, gravity, plan, rows, states, applied, motions, bodies, wrenches, matrices,
@@ -462,13 +524,14 @@ def _inverse_dynamics(
     (count, 3, motors) are written.
 
     Returns the number of states before the first one that fails; the row REPORT of `vectors` says
-    why.
+    why, and the results from there on are NaN.
     """
     w, torques, trig = work(plan, matrices, vectors), vectors[TORQUE:], vectors[TRIG:]
     for k in range(states.shape[0]):
         if not move(
             4, parents, joints, plan, rows, states[k], motions[k], trig, bodies, wrenches, w
         ) or not prepare_motors(plan, w):  # fmt: skip
+            withhold(results, k)
             return k
         _backward_cycle(parents, joints, gravity, 2, motions[k], applied, trig, bodies, torques)
         for order in range(3):
@@ -561,13 +624,83 @@ def _forward_dynamics(
             states[k, 2, c] = 0.0
         motion = motions[k]
         if not move(2, parents, joints, plan, rows, states[k], motion, trig, bodies, wrenches, w):
+            withhold(results, k)
             return k
         _backward_cycle(parents, joints, gravity, 0, motion, applied, trig, bodies, torques_of_tree)
         mass_matrix_recursion(parents, joints, bodies, composite, M_tree)
         fill_reduction(plan, G, w)
         if not solve_reduced(plan, M_tree, G, reduced, torques[k], results[k], motion, w):
+            withhold(results, k)
             return k
     return states.shape[0]
 
 
 forward_dynamics_cycle = compiled(_forward_dynamics)
+
+
+def _loop_accelerations(
+    parents, joints, gravity, rows, applied, motion, torques, plan, bodies, states, motions,
+    wrenches, matrices, vectors, given, results,
+):  # fmt: skip
+    """Write q'' of the independent joints under their torques to the third row of `motion`; False
+    where that fails. The arguments from `plan` on are scratch, see :func:`loop_scratch`."""
+    for c in range(plan[DOF]):
+        states[0, 0, c], states[0, 1, c] = motion[0, c], motion[1, c]
+        given[0, c] = torques[0, c]
+    done = _forward_dynamics(
+        parents, joints, gravity, plan, rows, states, applied, motions, bodies, wrenches, matrices,
+        vectors, given, results,
+    )  # fmt: skip
+    for c in range(plan[DOF]):
+        motion[2, c] = results[0, 0, c]
+    return done == 1
+
+
+inlined(_forward_dynamics)
+loop_accelerations = inlined(_loop_accelerations)
+
+
+@uncounted
+def reduce_row(plan, row, result, w):
+    """G^T `row` (dof,) of a row (n,) of the tree; leaves y of A_d^T y = row_d in `w.step`."""
+    for c in range(plan[KEPT]):
+        w.rhs[c] = row[plan[plan[DEPENDENT] + c]]
+    solve_transposed(w.factors, plan[KEPT], w.order, w.rhs, w.step)
+    for c in range(plan[DOF]):
+        i = plan[plan[INDEPENDENT] + c]
+        total = row[i]
+        for r in range(plan[KEPT]):
+            total -= w.jacobians[0, r, i] * w.step[r]
+        result[c] = total
+
+
+# Plain arrays, as above
+def _momentum(
+    parents, joints, gravity, plan, rows, states, applied, motions, bodies, wrenches, matrices,
+    vectors, passes, results,
+):  # fmt: skip
+    """p, beta and g of states (count, 3, dof) in the rows of `results` (count, 3, dof).
+
+    passes : (N + 1, MOMENTUM_ROW) scratch. Applied wrenches do not count. Returns as
+    `_inverse_dynamics`.
+    """
+    w, trig, of_tree = work(plan, matrices, vectors), vectors[TRIG:], vectors[TORQUE:]
+    for k in range(states.shape[0]):
+        motion, result = motions[k], results[k]
+        for c in range(plan[DOF]):
+            states[k, 2, c] = 0.0
+        if not move(2, parents, joints, plan, rows, states[k], motion, trig, bodies, wrenches, w):
+            withhold(results, k)
+            return k
+        fill_jacobian(1, plan, joints, bodies, wrenches, w)
+        momentum_recursion(parents, joints, gravity, trig, motion, passes, of_tree)
+        reduce_row(plan, of_tree[0], result[0], w)
+        for r in range(plan[KEPT]):
+            for c in range(plan[DOF] + plan[KEPT]):
+                of_tree[1, c] += w.jacobians[1, r, c] * w.step[r]
+        reduce_row(plan, of_tree[1], result[1], w)
+        reduce_row(plan, of_tree[2], result[2], w)
+    return states.shape[0]
+
+
+momentum_cycle = compiled(_momentum)

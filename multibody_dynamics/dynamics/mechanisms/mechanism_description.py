@@ -8,6 +8,9 @@
             first: left_rod, first_frame: {xyz: [0.5, 0, 0]},
             second: right_rod, second_frame: {xyz: [0.5, 0, 0], rpy: [0, 0, 0]}}
     actuated: [left, right]             # optional; otherwise all joints have a motor
+    assembled: {left: 1.9, left_elbow: 1.9}   # optional; rad or m, other joints at zero
+
+The loops are closed near the pose `assembled`, which selects one of several assembly modes.
 
 The frames are given in those of the links `first` and `second`, as in URDF; axes and points are in
 the first frame, and a point that is not given is its origin. The types, and their keys besides
@@ -31,14 +34,17 @@ from ..core import (
     Array,
     DynamicsError,
     InputError,
+    ModelError,
     exactly,
     file_reader,
     read_yaml,
+    refused_as,
 )
 from ..core.quantities import entries
 from ..lie import se3, so3
 from ..model import MultibodyModel
 from ..model.joints import FREE_SCREWS
+from .closed_chain_model import closed_chain
 from .loops import ConstrainedModel, LoopClosure
 
 _FRAMES = ("first_frame", "second_frame")
@@ -63,6 +69,27 @@ def load_mechanism(
         for name, entry in entries(top["loops"], f"{where}: loops", (), None).items()
     ]
     return ConstrainedModel(tree, loops, top.get("actuated"))
+
+
+@file_reader
+def close_loops(source: str | PathLike[str], tree: MultibodyModel) -> MultibodyModel:
+    """The robot `tree` with the loops of a YAML file, in the coordinates of its motors; the tree
+    itself if the file has no `loops`.
+
+    Raises the errors of :func:`load_mechanism` and of :func:`.closed_chain`.
+    """
+    data = read_yaml(source)
+    if not (isinstance(data, Mapping) and data.get("loops")):
+        return tree
+    system = load_mechanism(source, tree)
+    pose = np.zeros(tree.n)
+    for joint, value in entries(
+        data.get("assembled", {}), f"{source}: assembled", (), None
+    ).items():
+        with refused_as(InputError, f"{source}: assembled"):
+            pose[tree.joint_index(joint)] = exactly(f"position of '{joint}'", value, ())
+    with refused_as(ModelError, str(source)):
+        return closed_chain(system, pose)
 
 
 def _loop(name: str, data: Any, where: str) -> LoopClosure:

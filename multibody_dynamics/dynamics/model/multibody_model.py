@@ -308,6 +308,17 @@ class MultibodyModel:
         return len(self.joint_names)
 
     @property
+    def home(self) -> Array:
+        """(n,) a position that the robot can take: zero, unless it has loops that do not close."""
+        return np.zeros(self.n)
+
+    def reaches(self, q: Any) -> NDArray[np.bool_]:
+        """(...,) whether the loops of the robot, if there are any, allow q (..., n), on a straight
+        line from `home` and away from singular poses. Limits of joints do not count."""
+        q = as_array("q", q, (self.n,), self.joint_names)
+        return np.ones(q.shape[:-1], dtype=bool)
+
+    @property
     def body_count(self) -> int:
         """Number N of bodies, and of joints in the tree; more than n if joints are coupled."""
         return len(self.body_names)
@@ -370,6 +381,13 @@ class MultibodyModel:
                 f"{what} is not available for robot '{self.name}', whose joints are coupled: "
                 f"{', '.join(self.couplings)} depend on others; load it without these couplings"
             )
+
+    def fields_behind(self, count: int) -> dict[str, Any]:
+        """What else to replace in a robot that `count` new joints carry: nothing, without loops."""
+        return {}
+
+    def require_tree(self, what: str) -> None:
+        """InputError that `what` is not available for a robot with loops, if it has any."""
 
     def spread(self, values: Any) -> Array:
         """Values (..., n) of the coordinates at the joints of the tree, (..., N): with

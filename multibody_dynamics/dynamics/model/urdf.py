@@ -616,9 +616,10 @@ def _refuse_loops(springs: str | os.PathLike[str]) -> None:
     data = read_yaml(springs)
     if isinstance(data, Mapping) and data.get("loops"):
         raise ModelError(
-            f"{springs}: loops {', '.join(map(str, data['loops']))}: nodes and commands support"
-            " trees only; in Python, load the URDF without this file, and give both to"
-            " dyn.mechanisms.load_mechanism, see docs/closed_loops.md"
+            f"{springs}: loops {', '.join(map(str, data['loops']))}: only feedforward_node,"
+            " flatness_controller_node, elastic_robot_simulator_node, trajectory_node and the"
+            " command `loop` support loops; in Python, dyn.mechanisms.close_loops, see"
+            " docs/closed_loops.md"
         )
 
 

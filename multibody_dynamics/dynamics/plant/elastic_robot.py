@@ -459,9 +459,9 @@ class ElasticRobot(IndependentCopies):
         self._held_stiffness = self.stiffness[:1], self.stiffness[1]
         self._no_reference = np.zeros((2, m))
         self._present = _Present(self.state, self.stiffness.copy(), self.motor_torque, outputs)
-        scratch = ArmScratch.of(n, m, b + model.body_count, b)
+        scratch = ArmScratch.of(self._whole, actuators)
         self._buffers = scratch, np.zeros((4, len(self.state)))
-        self.reset(np.zeros(n))
+        self.reset(model.home)
 
     @property
     def n(self) -> int:
@@ -804,7 +804,7 @@ class ElasticRobot(IndependentCopies):
         lower, upper = np.maximum(limits.lower, -np.pi), np.minimum(limits.upper, np.pi)
         samples = rng.uniform(lower, np.maximum(lower, upper), size=(32, self.n))
         fastest, stiffest = 0.0, 0
-        for q in (np.zeros(self.n), *samples):
+        for q in (self.model.home, *samples[self.model.reaches(samples)]):
             values, shapes = self._stiffest_arm(q).modes()
             k = int(np.argmax(np.abs(values)))
             if abs(values[k]) > fastest:

@@ -20,6 +20,8 @@ Inverse dynamics:
 inverse_dynamics                  recursive Newton-Euler (RNEA): joint torques Q with Q' and Q''
 InverseDynamics                   result: tau, tau_dot, tau_ddot (..., n); N m or N, per s^k
 InverseDynamicsSolver             the same for the control cycle: compiled, no allocation
+inverse_solver                    such a solver for a robot with or without loops
+InverseSolver                     result: what a control cycle uses of it
 BatchInverseDynamics              the same for many states of one robot: vector code on all cores
 specialise_solvers                lets all new solvers of a process use code made for their robot
 generic_inverse_dynamics          inverse dynamics over any scalars: complex, mpmath, CasADi
@@ -42,6 +44,7 @@ coriolis_matrix                   C (..., n, n) of the Christoffel symbols; M' -
 christoffel_symbols               symbols of the first kind (..., n, n, n)
 christoffel_symbols_binet         the same from Binet's inertia tensors
 gravity_forces                    g (..., n): joint torques that hold the robot still
+gravity_gradient                  dg/dq (..., n, n)
 
 Checks of the model:
 
@@ -83,6 +86,8 @@ trace_forward_dynamics            q'' from torques
 trace_mass_matrix                 M
 trace_gravity_forces              g
 MomentumSolver                    M q', the bias of its rate, and gravity, for the control cycle
+momentum_solver                   the same for a robot with or without loops
+GeneralisedMomentum               result: what observers use of it
 trace_momentum                    M q' and the bias of its rate
 trace_inverse_dynamics_derivatives  dQ/dq, dQ/dq', dQ/dq''
 trace_forward_dynamics_derivatives  dq''/dq, dq''/dq', dq''/dtau
@@ -130,6 +135,8 @@ mass_matrix_recursion             M from the poses and joint screws of all bodie
 forward_dynamics_cycle            compiled forward dynamics of a batch of states
 plain_forward_dynamics_cycle      the same for one state, for compiled code that calls it
 forward_dynamics_scratch          its scratch arrays
+forward_arrays                    both for a robot with or without loops
+ForwardArrays                     result: constants and scratch arrays for compiled code
 ModelSolver                       base class of the solvers for the control cycle
 pseudo_inertias                   second moments of the mass (n, 4, 4) of the bodies, joint frames
 base_rows                         motion of the base in the form that the recursions expect
@@ -147,8 +154,10 @@ ROUNDING                          relative size below which a pivot of M counts 
 """
 
 from .aba import (
+    ForwardArrays,
     ForwardDynamics,
     HybridDynamics,
+    forward_arrays,
     forward_dynamics,
     forward_dynamics_cycle,
     forward_dynamics_rates,
@@ -174,6 +183,7 @@ from .derivatives import (
     ForwardDynamicsDerivatives,
     InverseDynamicsDerivatives,
     forward_dynamics_derivatives,
+    gravity_gradient,
     inverse_dynamics_derivatives,
     trace_forward_dynamics_derivatives,
     trace_inverse_dynamics_derivatives,
@@ -181,14 +191,25 @@ from .derivatives import (
 from .derivatives_solver import ForwardDynamicsDerivativesSolver, InverseDynamicsDerivativesSolver
 from .energy import center_of_mass, kinetic_energy, potential_energy, spatial_momentum
 from .forward_dynamics_solver import ForwardDynamicsSolver
-from .generalised_momentum import MomentumSolver, trace_gravity_forces, trace_momentum
+from .generalised_momentum import (
+    GeneralisedMomentum,
+    MomentumSolver,
+    momentum_solver,
+    trace_gravity_forces,
+    trace_momentum,
+)
 from .higher_order import (
     generic_higher_order_inverse_dynamics,
     higher_order_inverse_dynamics,
     higher_order_kinematics,
 )
 from .holding import held_joints, held_position, holding_shares
-from .inverse_dynamics_solver import InverseDynamicsSolver, specialise_solvers
+from .inverse_dynamics_solver import (
+    InverseDynamicsSolver,
+    InverseSolver,
+    inverse_solver,
+    specialise_solvers,
+)
 from .jacobians import jacobian, jacobian_dot, spatial_jacobians
 from .kinematics import (
     BaseMotion,
@@ -241,14 +262,14 @@ __all__ = [
     "forward_kinematics", "BodyMotion", "BaseMotion", "frame_pose", "jacobian", "jacobian_dot",
     # inverse dynamics
     "inverse_dynamics", "InverseDynamics", "InverseDynamicsSolver", "generic_inverse_dynamics",
-    "BatchInverseDynamics", "specialise_solvers",
+    "BatchInverseDynamics", "specialise_solvers", "inverse_solver", "InverseSolver",
     "higher_order_inverse_dynamics", "generic_higher_order_inverse_dynamics",
     "higher_order_kinematics", "interbody_wrenches", "base_wrench", "passive_inverse_dynamics",
     "PassiveInverseDynamicsSolver", "generic_passive_inverse_dynamics", "reference_motion",
     "ReferenceMotion",
     # matrices of the equations of motion, M q'' + C q' + g = tau
     "mass_matrix", "mass_matrix_dot", "coriolis_matrix", "christoffel_symbols",
-    "christoffel_symbols_binet", "gravity_forces",
+    "christoffel_symbols_binet", "gravity_forces", "gravity_gradient",
     "inspect_model", "Finding", "doubtful_range", "postures", "holding_shares", "held_position",
     "held_joints",
     # forward dynamics
@@ -263,7 +284,7 @@ __all__ = [
     "trace_inverse_dynamics", "trace_forward_dynamics", "trace_mass_matrix",
     "trace_inverse_dynamics_derivatives", "trace_forward_dynamics_derivatives",
     "trace_gravity_forces", "trace_momentum", "trace_forward_kinematics", "trace_jacobian",
-    "TracedInputs", "MomentumSolver",
+    "TracedInputs", "MomentumSolver", "momentum_solver", "GeneralisedMomentum",
     # energy and momentum
     "kinetic_energy", "potential_energy", "spatial_momentum", "center_of_mass",
     # wrenches and loads
@@ -277,6 +298,7 @@ __all__ = [
     "vector_batch", "traced_robot", "TracedRobot", "traced_motion",
     "CYCLES", "backward_cycle", "mass_matrix_recursion", "forward_dynamics_cycle",
     "plain_forward_dynamics_cycle", "forward_dynamics_scratch",
+    "forward_arrays", "ForwardArrays",
     "ModelSolver", "pseudo_inertias", "base_rows", "body_rows", "joint_poses", "spatial_jacobians",
     "spatial_bodies", "subtree_sums",
     "along_paths", "with_rates", "wrench_rows", "prescribed_joints", "singular", "ROUNDING",

@@ -14,7 +14,7 @@ and therefore q'', q''' and q'''' share one factorisation.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -174,6 +174,26 @@ def forward_dynamics_scratch(n: int, body_count: int | None = None) -> ForwardDy
     bodies[0, :WRENCH] = base_rows(None)
     rows = factorisation_rows(n, N)
     return ForwardDynamicsScratch(np.empty((2, N)), bodies, rows, np.empty((3, n)), np.empty(n))
+
+
+class ForwardArrays(NamedTuple):
+    """What compiled code needs to compute q'' of a robot with or without loops.
+
+    joints : (N, JOINT_ROW) of the tree. loops : the equations of its loops, empty for a tree.
+    scratch : of :func:`plain_forward_dynamics_cycle`, or of `mechanisms.loop_accelerations`; the
+    second array has the motion of the base in its first row.
+    """
+
+    joints: Array
+    loops: tuple[Array, ...]
+    scratch: tuple[Array, ...]
+
+
+@singledispatch
+def forward_arrays(model: MultibodyModel) -> ForwardArrays:
+    """New arrays for the forward dynamics of a robot in compiled code."""
+    scratch = forward_dynamics_scratch(model.n, model.body_count)
+    return ForwardArrays(np.array(model.joint_rows), (), tuple(scratch))
 
 
 def forward_dynamics(

@@ -24,7 +24,7 @@ spatial vector algebra", IEEE RA-L 7(2), 2022.
 For the forward dynamics, dq'' = M^-1 (dtau - dQ).
 """
 
-from functools import partial
+from functools import partial, singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -283,6 +283,16 @@ def inverse_dynamics_derivatives(
     _compiled_batch(robot, bases, states, applied, *scratch, results)
     parts = (np.ascontiguousarray(results[:, k]).reshape(*shape, n, n) for k in range(3))
     return InverseDynamicsDerivatives(*parts)
+
+
+@singledispatch
+def gravity_gradient(model: MultibodyModel, q: Any) -> Array:
+    """dg/dq (..., n, n) of :func:`.gravity_forces` at q (..., n), N m or N per rad or m.
+
+    Raises InputError for wrong shapes, NaN or infinity.
+    """
+    zero = np.zeros(model.n)
+    return inverse_dynamics_derivatives(model, q, zero, zero).dtau_dq
 
 
 def forward_dynamics_derivatives(

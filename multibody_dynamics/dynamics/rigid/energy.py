@@ -8,6 +8,7 @@ is (T + U)' = Q . q' + sum_i W_i . V_i. The spatial momentum changes by Pi' = su
 of all bodies + the wrenches that the base transmits through the joints mounted on it.
 """
 
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from .all_bodies import spatial_bodies
 from .kinematics import forward_kinematics
 
 
+@singledispatch
 def kinetic_energy(model: MultibodyModel, q: Any, qd: Any) -> Array:
     """The kinetic energy T (...) in J for q and q' (..., n), [M18d] before (81).
 
@@ -31,6 +33,7 @@ def kinetic_energy(model: MultibodyModel, q: Any, qd: Any) -> Array:
     return np.asarray(twice / 2)
 
 
+@singledispatch
 def potential_energy(model: MultibodyModel, q: Any) -> Array:
     """The potential energy U (...) in J for q (..., n): U = -sum_i m_i g . c_i.
 

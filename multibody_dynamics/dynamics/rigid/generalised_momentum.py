@@ -6,7 +6,8 @@
 Both run the recursion of :mod:`.momentum_pass`, in O(n).
 """
 
-from functools import partial
+from functools import partial, singledispatch
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -55,6 +56,21 @@ class MomentumSolver(IndependentCopies):
             self.result,
         )
         self.update()  # compiles
+
+
+class GeneralisedMomentum(Protocol):
+    """What observers use of a :class:`MomentumSolver`."""
+
+    state: Array
+    result: Array
+
+    def update(self) -> Any: ...
+
+
+@singledispatch
+def momentum_solver(model: MultibodyModel) -> GeneralisedMomentum:
+    """The solver of momentum, bias and gravity, for a robot with or without loops."""
+    return MomentumSolver(model)
 
 
 def trace_gravity_forces(model: MultibodyModel) -> Program:

@@ -7,8 +7,8 @@ import ctypes
 import threading
 import warnings
 from collections.abc import Callable
-from functools import partial
-from typing import Any, Literal
+from functools import partial, singledispatch
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -313,3 +313,24 @@ class InverseDynamicsSolver(ModelSolver):
         self._rows.take((q, qd, qdd, qddd, qdddd))
         self.update()
         return self._results
+
+
+class InverseSolver(Protocol):
+    """What a control cycle uses of an :class:`InverseDynamicsSolver`: q ... q'''' in `state`
+    (5, n), Q, Q' and Q'' in `result` (3, n) after `update()`."""
+
+    state: Array
+    result: Array
+    applied_wrenches: Array
+
+    def update(self) -> Any: ...
+
+    def move_base(self, pose: Array, rates: Array) -> None: ...
+
+    def set_model(self, model: MultibodyModel) -> None: ...
+
+
+@singledispatch
+def inverse_solver(model: MultibodyModel) -> InverseSolver:
+    """The solver of the inverse dynamics for a control cycle, for a robot with or without loops."""
+    return InverseDynamicsSolver(model, "body")

@@ -36,7 +36,7 @@ class Finding(NamedTuple):
 def inspect_model(model: MultibodyModel) -> list[Finding]:
     """Masses, inertias and limits that are readable but look wrong."""
     findings: list[Finding] = []
-    joints = {*model.joint_names, *model.couplings}
+    joints = {*model.joint_names, *model.couplings} if model.couplings else model.tree_joint_names
     for joint, body, M in zip(
         model.tree_joint_names, model.body_names, model.inertias, strict=True
     ):
@@ -111,8 +111,10 @@ def doubtful_range(model: MultibodyModel, j: int) -> str:
 
 
 def postures(model: MultibodyModel, count: int = POSTURES) -> Array:
-    """`count` random configurations (count, n) within the joint ranges, the same in every call."""
+    """`count` random configurations (count, n) within the joint ranges, the same in every call;
+    fewer where loops do not allow them all."""
     lower, upper, *_ = model.limits
     low = np.where(np.isfinite(lower), lower, np.minimum(-UNLIMITED, upper - UNLIMITED))
     high = np.where(np.isfinite(upper), upper, np.maximum(UNLIMITED, low + UNLIMITED))
-    return np.random.default_rng(0).uniform(low, high, (count, model.n))
+    q = np.random.default_rng(0).uniform(low, high, (count, model.n))
+    return q[model.reaches(q)]

@@ -9,7 +9,7 @@ accept any other scalar: complex numbers, mpmath, CasADi symbols, or NumPy array
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import partial, singledispatch
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -109,6 +109,7 @@ def _compiled_batch(cycle: Callable[..., None]) -> Callable[..., None]:
 _BATCHES = {name: _compiled_batch(cycle) for name, cycle in PLAIN_CYCLES.items()}
 
 
+@singledispatch
 def inverse_dynamics(
     model: MultibodyModel,
     q: Any,

@@ -15,7 +15,14 @@ import numpy as np
 from ...dynamics import load_actuators as read_actuators
 from ...dynamics.core import Array, ModelError, ModelWarning
 from ...dynamics.elastic import Actuators, Motor, Rigid
-from ...dynamics.model import STANDARD_GRAVITY, MultibodyModel, load_urdf, parse_urdf
+from ...dynamics.mechanisms import close_loops
+from ...dynamics.model import (
+    STANDARD_GRAVITY,
+    MultibodyModel,
+    load_couplings,
+    load_urdf,
+    parse_urdf,
+)
 from ...dynamics.rigid import gravity_forces, held_joints, held_position, holding_shares
 from ...resources import share_directory
 from .parameters import NodeParameters, ParameterError, parameter
@@ -99,25 +106,33 @@ def find_file(name: str) -> Path:
     raise ParameterError(f"file {name} not found{where}")
 
 
-def load_model(p: RobotParameters, description: str = "") -> MultibodyModel:
+def load_model(
+    p: RobotParameters, description: str = "", *, with_loops: bool = False
+) -> MultibodyModel:
     """The robot that the parameters describe, or else the one in the URDF text `description`.
 
-    Raises ModelError, and ParameterError if no robot is given.
+    with_loops : close the loops in the file of the springs, for nodes that support them; without
+    it, such a file is a ModelError.
+
+    Raises ModelError, ParameterError if no robot is given, and the errors of :func:`.close_loops`.
     """
     if not (p.robot_file or p.robot_description or description):
         raise ParameterError("no robot: set robot_file or robot_description")
     file = find_file(p.robot_file) if p.robot_file else None
     gravity = p.gravity if isinstance(p, DynamicRobotParameters) else STANDARD_GRAVITY
-    springs = getattr(p, "elastic_joints_file", "")
+    name = getattr(p, "elastic_joints_file", "")
+    springs = find_file(name) if name else None
     part: dict[str, Any] = {
         "lock": locked_positions(p),
         "root": p.root_link or None,
         "tip": p.tip_link or None,
-        "couplings": find_file(springs) if springs else None,
+        "couplings": load_couplings(springs) if springs and with_loops else springs,
     }
     if file is not None:
-        return load_urdf(file, gravity, **part)
-    return parse_urdf(p.robot_description or description, gravity, **part)
+        model = load_urdf(file, gravity, **part)
+    else:
+        model = parse_urdf(p.robot_description or description, gravity, **part)
+    return close_loops(springs, model) if springs and with_loops else model
 
 
 def locked_positions(p: RobotParameters) -> dict[str, float]:
@@ -144,9 +159,10 @@ def load_actuators(p: ElasticRobotParameters, model: MultibodyModel) -> Actuator
 
 
 def start_position(model: MultibodyModel) -> Array:
-    """(n,) where a simulated robot begins: at zero, or the nearest joint limit, if its effort
-    limits hold it there, otherwise close to it, with a ModelWarning."""
-    zero = np.clip(0.0, model.limits.lower, model.limits.upper)
+    """(n,) where a simulated robot begins: at zero, or where its loops are assembled, or the
+    nearest joint limit, if its effort limits hold it there, otherwise close to it, with a
+    ModelWarning."""
+    zero = np.clip(model.home, model.limits.lower, model.limits.upper)
     held = held_position(model, zero)
     if held is not None and np.array_equal(held, zero):
         return zero
@@ -210,7 +226,7 @@ def chosen_robot(
         p = ElasticRobotParameters(
             **(links or {"robot_file": "config/robots/panda.urdf"}), **motors
         )
-        model = load_model(p)
+        model = load_model(p, with_loops=True)
         actuators = load_actuators(p, model)
         order = order or list(actuators.motor_names)
         if links and not positions:

@@ -22,24 +22,24 @@ class RobotSource:
     """The robot of a node, which waits for a late robot_description.
 
     With autostart, the node starts once the description has arrived. `description` is the newest
-    one received, "" before the first.
+    one received, "" before the first. with_loops : see :func:`.load_model`.
     """
 
-    def __init__(self, node: ManagedNode[P]) -> None:
-        self._node = node
+    def __init__(self, node: ManagedNode[P], *, with_loops: bool = False) -> None:
+        self._node, self._with_loops = node, with_loops
         self.description = ""
         node.create_subscription(String, "robot_description", self._on_description, LATCHED)
         node.start_after(lambda: "a robot_description" if self._is_missing else "")
 
     def load(self) -> MultibodyModel:
-        """Load the robot. Raises ModelError, and ParameterError if no robot is given."""
+        """Load the robot. Raises the errors of :func:`.load_model`."""
         if self._is_missing:
             topic = self._node.resolve_topic_name("robot_description")
             raise ParameterError(
                 f"no robot: nothing received on {topic} yet; try again, or set"
                 " robot_file or robot_description"
             )
-        model = load_model(self._node.parameters, self.description)
+        model = load_model(self._node.parameters, self.description, with_loops=self._with_loops)
         for finding in inspect_model(model):
             if finding.severe:
                 text = f"WRONG in the robot: {finding.text}; see `multibody_dynamics inspect`"

@@ -18,6 +18,7 @@ from multibody_dynamics.nodes.base.robot import (
     ElasticRobotParameters,
     find_file,
     load_model,
+    start_position,
 )
 from rejections import assert_rejected
 
@@ -71,11 +72,14 @@ def test_couplings_come_with_the_springs(tmp_path):
     assert load_model(p).joint_names == ("shoulder", "finger")
 
 
-def test_a_robot_with_loops_is_not_controlled_as_a_tree():
+def test_a_robot_with_loops_is_not_taken_for_a_tree():
     files = {"robot_file": "five_bar.urdf", "elastic_joints_file": "five_bar.yaml"}
     p = ElasticRobotParameters(**{k: f"config/mechanisms/{file}" for k, file in files.items()})
-    row = (lambda: load_model(p), "loops tip: nodes and commands support trees only")
+    row = (lambda: load_model(p), "loops tip: only feedforward_node, flatness_controller_node")
     assert_rejected(row, error=dyn.ModelError)
+    model = load_model(p, with_loops=True)
+    assert model.joint_names == ("left_shoulder", "right_shoulder")
+    np.testing.assert_allclose(start_position(model), [1.92, 1.22])
 
 
 def test_states_of_dependent_joints_are_ignored():

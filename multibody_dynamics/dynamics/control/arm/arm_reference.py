@@ -7,7 +7,7 @@ sample and ahead of it, and the motors along it."""
 from ...core import SECOND, Array, IndependentCopies
 from ...elastic import Actuators, MotorFeedforward
 from ...model import MultibodyModel
-from ...rigid import InverseDynamicsSolver
+from ...rigid import inverse_solver
 from ..controllers.controllers import PERIOD
 from .base_reference import BaseReference
 from .desired_motion import DesiredMotion
@@ -22,8 +22,8 @@ class ArmReference(IndependentCopies):
     """
 
     def __init__(self, model: MultibodyModel, actuators: Actuators) -> None:
-        self.now = InverseDynamicsSolver(model, "body")
-        self.ahead = InverseDynamicsSolver(model, "body")
+        self.now = inverse_solver(model)
+        self.ahead = inverse_solver(model)
         self._flat_map = MotorFeedforward(actuators, self.now.state, self.now.result)
         self._flat_map.update()  # compiles
         self._flat_map.advance(PERIOD)

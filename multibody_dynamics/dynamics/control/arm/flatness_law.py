@@ -12,7 +12,7 @@ import numpy as np
 from ...core import Array, DynamicsError
 from ...elastic import Actuators, MotorFeedforward
 from ...model import MultibodyModel
-from ...rigid import InverseDynamicsSolver
+from ...rigid import inverse_solver
 from ..controllers.controllers import PERIOD
 from ..controllers.hold_controller import HoldController
 from ..laws.feedforward_law import gravity_load
@@ -37,7 +37,7 @@ class FlatnessLaw:
         self, model: MultibodyModel, actuators: Actuators, settings: FlatnessSettings | None = None
     ) -> None:
         self._whole = whole = Arm(model, actuators, settings)
-        self._inverse = InverseDynamicsSolver(model, "body")
+        self._inverse = inverse_solver(model)
         self.desired, self.ahead = self._inverse.state, np.zeros((5, model.n))
         self.reference = MotorFeedforward(actuators, self.desired, self._inverse.result)
         self.arm, self.stiffness = whole.measured, whole.second.rows

@@ -12,7 +12,7 @@ import numpy as np
 from ...core import Array, DynamicsError, IndependentCopies
 from ...elastic import Actuators, SpringSolver
 from ...model import MultibodyModel
-from ...rigid import InverseDynamicsSolver
+from ...rigid import InverseSolver, inverse_solver
 from ..laws.flatness_settings import FlatnessSettings
 from ..observers.collision_detection import CollisionDetector, DrivingTorque
 from ..observers.disturbance_observer import DisturbanceObserver
@@ -70,10 +70,10 @@ class MeasuredArm(IndependentCopies):
             self.motors = self._motor_filter.state[0], self._motor_filter.state[1]
         self.state = (*self.estimator.state[:2], *self.motors)
         self.springs = SpringSolver(actuators, *self.estimator.state)
-        self._weight = InverseDynamicsSolver(model, "body")
+        self._weight = inverse_solver(model)
         self._no_velocity = np.zeros(model.n)
         self.base_torque: Array = np.zeros(model.n)
-        self._on_base: tuple[InverseDynamicsSolver, InverseDynamicsSolver] | None = None
+        self._on_base: tuple[InverseSolver, InverseSolver] | None = None
         self._model = model
         self.set_gravity_position(self.estimator.state.q)
         self._rigid = np.flatnonzero(actuators.is_rigid)
@@ -142,7 +142,7 @@ class MeasuredArm(IndependentCopies):
         """Use this motion of the base from the next update on: in `gravity`, the torques at rest on
         it, and in the torques that observers do not mistake for contacts."""
         if self._on_base is None:
-            moving, still = (InverseDynamicsSolver(self._model, "body") for _ in range(2))
+            moving, still = (inverse_solver(self._model) for _ in range(2))
             self._on_base = moving, still
         self._on_base[0].move_base(pose, rates)
         self._weight.move_base(pose, rates)

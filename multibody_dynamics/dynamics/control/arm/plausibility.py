@@ -33,7 +33,7 @@ from ...core import Array, Field, IndependentCopies, Integers, record_fields
 from ...elastic import Actuators, SpringSolver, actuator_rows, resting_second_outputs
 from ...elastic.flat_map import compiled_springs
 from ...model import MultibodyModel
-from ...rigid import InverseDynamicsSolver, gravity_forces
+from ...rigid import gravity_forces, inverse_solver
 from ..records.actuation import actuation
 from ..stability.loop_judgement import spread_poses
 
@@ -324,13 +324,13 @@ class RestingArm(IndependentCopies):
         self.allowed = external_loads(model, actuators)
         joints, _, laws, pieces = actuator_rows(actuators)
         self.rows = joints, laws, pieces
-        self.gravity = InverseDynamicsSolver(model, "body")
+        self.gravity = inverse_solver(model)
         self._a = actuation(actuators)
         m, v = len(actuators.motors), len(actuators.variable_joints)
         self.springs = record_fields.zeros(RestingSprings, n=model.n, m=m, v=v)
         self.springs.softest[0] = softest_outputs(actuators)
         self._refusal = record_fields.zeros(Refusal)
-        self.judge(np.zeros(model.n), np.zeros(m))  # compiles
+        self.judge(model.home, np.zeros(m))  # compiles
 
     def judge(
         self, q: Array, theta: Array, allowed: Array | None = None, *, moves: bool = False

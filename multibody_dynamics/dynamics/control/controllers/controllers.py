@@ -65,7 +65,7 @@ from ...elastic import (
     friction_torque,
 )
 from ...model import MultibodyModel
-from ...rigid import InverseDynamicsSolver
+from ...rigid import inverse_solver
 from ..gains.coupled_gains import CoupledGains
 from ..gains.joint_gains import StateFeedbackGains, check_fit, rest_outputs
 from ..gains.joint_values import per_name
@@ -170,7 +170,7 @@ class Controller(IndependentCopies, ABC):
         self.observes = True
         self._unobserved = 0.0  # s since disturbances were observed
         self.lead = 0.0
-        self._inverse = InverseDynamicsSolver(model, "body")
+        self._inverse = inverse_solver(model)
         self._has_memory = bool(actuators.has_memory.any() or actuators.bristle_state.any())
         self._desired, self._ahead = np.zeros((2, 5, n))
         self._links, self._motors = np.zeros((2, n)), np.zeros((2, m))

@@ -19,7 +19,7 @@ import numpy as np
 from ...core import Array, OverloadError, as_array
 from ...elastic import Actuators
 from ...model import MultibodyModel
-from ...rigid import inverse_dynamics_derivatives
+from ...rigid import gravity_gradient
 from ..gains.joint_gains import (
     ComplexArray,
     Rest,
@@ -216,8 +216,7 @@ class _Loop:
     def __init__(self, stop: LateHoldController, q: Array, more_viscous: Any = 0.0) -> None:
         actuators, model = stop.actuators, stop.model
         rest = at_rest(model, actuators, q)
-        zero = np.zeros(model.n)
-        gravity = inverse_dynamics_derivatives(model, q, zero, zero).dtau_dq
+        gravity = gravity_gradient(model, q)
         arm = linear_arm(model, actuators, q, rest)
         arm.damping[arm.motors, arm.motors] += more_viscous
         A, B, C = arm.motor_system()

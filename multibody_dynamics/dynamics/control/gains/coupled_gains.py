@@ -40,7 +40,7 @@ from scipy.linalg import expm
 from ...core import Array, IndependentCopies, InputError, as_array, read_only
 from ...elastic import Actuators, rigid_rotors
 from ...model import MultibodyModel
-from ...rigid import mass_matrix
+from ...rigid import gravity_gradient, mass_matrix
 from .joint_gains import (
     ComplexArray,
     Rest,
@@ -48,7 +48,6 @@ from .joint_gains import (
     _drive_gains,
     _joints,
     at_rest,
-    gravity_stiffness,
     linear_arm,
 )
 from .joint_values import bandwidths
@@ -140,7 +139,7 @@ class CoupledArm(NamedTuple):
             _drive_gains(actuators, joint, drives, w[i] ** 2, 2.0 * w[i])
         mass = mass_matrix(model, q) + np.diag(rigid_rotors(actuators))
         elastic = np.flatnonzero(~actuators.is_rigid)
-        gravity = gravity_stiffness(model, q)
+        gravity = gravity_gradient(model, q)
         motor, viscous, springs, dampers = rows
         return cls(mass, gravity, motor, viscous, springs, dampers, elastic, shares), drives
 

@@ -49,7 +49,7 @@ from ...elastic import (
     rigid_rotors,
 )
 from ...model import MultibodyModel
-from ...rigid import gravity_forces, inverse_dynamics_derivatives, mass_matrix
+from ...rigid import gravity_forces, gravity_gradient, mass_matrix
 from .joint_values import FASTEST, SLOWEST, bandwidths, is_possible, per_name
 
 ComplexArray = NDArray[np.complex128]
@@ -622,15 +622,9 @@ def linear_arm(model: MultibodyModel, actuators: Actuators, q: Any, rest: Rest) 
     q = as_array("q", q, (actuators.n,), actuators.joint_names)
     arm = LinearArm(actuators, mass_matrix(model, q))
     arm.stiffness += rest.hessian
-    arm.stiffness[np.ix_(arm.links, arm.links)] += gravity_stiffness(model, q)
+    arm.stiffness[np.ix_(arm.links, arm.links)] += gravity_gradient(model, q)
     arm.damping[arm.motors, arm.motors] += viscous_friction(actuators)
     return arm
-
-
-def gravity_stiffness(model: MultibodyModel, q: Array) -> Array:
-    """(n, n) dg/dq at q (n,), N m/rad."""
-    zero = np.zeros(model.n)
-    return inverse_dynamics_derivatives(model, q, zero, zero).dtau_dq
 
 
 def viscous_friction(actuators: Actuators) -> Array:

@@ -166,6 +166,7 @@ class ElasticStructureController(LiveImpedance):
             self._rigid, np.inf, np.bincount(actuators.joint_of_motor, counted, n)
         )
         coupled = self._coupled(model)
+        model.require_tree("elastic structure preserving control")
         self._passive = PassiveInverseDynamicsSolver(coupled)
         nothing = np.zeros(n, dtype=bool)
         chain = partial(HybridChain, coupled, nothing, motion=self._motion, torque=self._pushed)

@@ -135,6 +135,7 @@ class ImpedanceController(LiveImpedance):
         self._least_damping = checked_number("least_damping", least_damping, "1/s")
         self._now, self._later = self._flat_map(), self._flat_map()
         self._reported_map = self._now
+        model.require_tree("impedance control")
         self._weight = InverseDynamicsSolver(model, "spatial")
         self._springs = SpringSolver(actuators, *self._links, *self._motors)
         self.equilibrium = LinkEquilibrium(actuators, self._motors[0], self._balance)

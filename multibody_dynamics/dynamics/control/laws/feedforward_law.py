@@ -19,7 +19,7 @@ import numpy as np
 from ...core import Array, IndependentCopies
 from ...elastic import VARIANTS, Actuators, Motor, MotorCommand, MotorFeedforward, Rigid
 from ...model import MultibodyModel
-from ...rigid import InverseDynamicsSolver
+from ...rigid import inverse_solver
 
 
 class FeedforwardLaw(IndependentCopies):
@@ -67,8 +67,8 @@ class FeedforwardLaw(IndependentCopies):
         self.actuators = actuators
         self.variant = variant
         self.gravity_compensated_by_robot = gravity_compensated_by_robot
-        self._complete = InverseDynamicsSolver(model, "body")
-        self._weightless = InverseDynamicsSolver(model.with_gravity((0.0, 0.0, 0.0)), "body")
+        self._complete = inverse_solver(model)
+        self._weightless = inverse_solver(model.with_gravity((0.0, 0.0, 0.0)))
         self.desired: Array = self._complete.state
         self.applied_wrenches: Array = self._complete.applied_wrenches
         self.joint_torque: Array = self._complete.result[0]

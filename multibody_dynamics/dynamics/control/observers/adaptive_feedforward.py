@@ -187,6 +187,7 @@ class AdaptiveFeedforward(IndependentCopies):
     def _set_bodies(self, model: MultibodyModel) -> None:
         settings = self.settings
         self.model = model
+        model.require_tree("adaptive feedforward")
         self._passive = PassiveInverseDynamicsSolver(model)
         self._nominal = InverseDynamicsSolver(model, "body")
         self._adapted = InverseDynamicsSolver(model, "body")

@@ -48,7 +48,7 @@ from ...core import (
 )
 from ...elastic import Actuators, SpringSolver, friction
 from ...model import MultibodyModel
-from ...rigid import MomentumSolver
+from ...rigid import momentum_solver
 from ..records.actuation import actuation
 from ..signals.derivative_filter import MAX_STEP, positive
 from ..signals.low_pass import advance_low_pass, low_pass_weights
@@ -265,7 +265,7 @@ class DisturbanceCompensation(IndependentCopies):
     def set_model(self, model: MultibodyModel) -> None:
         """Use another model of the robot; the estimates continue from their values."""
         links = driven_links(model, self.actuators, has_sensors=False).model
-        self._solver = MomentumSolver(links)
+        self._solver = momentum_solver(links)
         bandwidths = self.bandwidth, self._fastest, self.lowered_bandwidth
         limits = self._link_limit, self._limit
         self._observe = BoundCall(_OBSERVE, self._actuation, self._memory, *bandwidths, *limits)

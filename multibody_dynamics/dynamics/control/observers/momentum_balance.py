@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from ...core import Array, IndependentCopies, as_array
 from ...elastic import Actuators
 from ...model import MultibodyModel
-from ...rigid import MomentumSolver
+from ...rigid import momentum_solver
 
 
 class DrivenLinks(NamedTuple):
@@ -92,7 +92,7 @@ class MomentumBalance(IndependentCopies):
         self.model, self.friction = model, friction
         # weight of Q at the start of a step in its mean: 0.5 if sampled, 0 if held
         self._share = np.where(np.broadcast_to(is_held, (n,)), 0.0, 0.5)
-        self._solver = MomentumSolver(model)
+        self._solver = momentum_solver(model)
         self._is_started = False
         self._momentum, self._torque = np.zeros((2, n))
         self._bias = np.zeros(n)  # beta + friction

@@ -102,6 +102,7 @@ class MotorSideObserver(IndependentCopies):
         self.link: Array = self._x[2 * m : 2 * (m + n)].reshape(2, n)
         self.innovation: Array = np.zeros(m)
         self.starts = self.refused = 0
+        model.require_tree("the state from motor encoders alone")
         self._links = ForwardDynamicsSolver(model)
         self._springs = SpringSolver(actuators)
         self.spring_states: Array = self._springs.states

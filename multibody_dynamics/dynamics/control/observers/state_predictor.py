@@ -146,7 +146,7 @@ class StatePredictor(IndependentCopies):
         self.stiffness: Array = np.zeros((2, len(actuators.variable_joints)))
         self.stiffness[0] = resting_second_outputs(actuators)
         self._tables = ArmTables.of(model, actuators)
-        self._buffers = tuple(ArmScratch.of(n, m, model.body_count)), np.zeros((3, 2 * n + 2 * m))
+        self._buffers = tuple(ArmScratch.of(model, actuators)), np.zeros((3, 2 * n + 2 * m))
         self._time: float | None = None
         self.set_model(model)
         self._advance(np.zeros_like(self._x), self._no_bias, 0.0, 0.0, 0.0)  # compile now

@@ -52,14 +52,16 @@ MARGINAL = 1e-6  # 1/s; any growth below this is rounding error
 
 
 def spread_poses(model: MultibodyModel, count: int = POSES) -> Array:
-    """(count, n) positions that fill the joint limits evenly; always the same."""
+    """(count, n) positions that fill the joint limits evenly, always the same; fewer where loops do
+    not allow them all."""
     ratio = 2.0
     for _ in range(64):
         ratio = (1.0 + ratio) ** (1.0 / (model.n + 1))
     steps = ratio ** -np.arange(1.0, model.n + 1)
     shares = (0.5 + np.arange(1, count + 1)[:, None] * steps) % 1.0
     lower, upper = _range(model)
-    return np.asarray(lower + shares * np.maximum(upper - lower, 0.0))
+    poses = np.asarray(lower + shares * np.maximum(upper - lower, 0.0))
+    return poses[model.reaches(poses)]
 
 
 def middle_of_range(model: MultibodyModel) -> Array:

@@ -44,11 +44,11 @@ from ...core import Array, InputError, as_array
 from ...elastic import Actuators, LinearArm, MotorFeedforward, StateSpace, rigid_rotors
 from ...elastic_arm import SoftBase, on_base
 from ...model import MultibodyModel
-from ...rigid import gravity_forces, mass_matrix
+from ...rigid import gravity_forces, gravity_gradient, mass_matrix
 from ..controllers.controllers import Controller, LinearFeedback
 from ..controllers.hold_controller import HoldController
 from ..gains.coupled_gains import held_response
-from ..gains.joint_gains import ComplexArray, Rest, at_rest, gravity_stiffness, viscous_friction
+from ..gains.joint_gains import ComplexArray, Rest, at_rest, viscous_friction
 from ..observers.state_estimation import StateEstimation
 from ..signals.derivative_filter import discretised
 from ..signals.low_pass import ORDER, low_pass_step
@@ -252,12 +252,12 @@ def _plant(
         model = model.with_scaled_links(scales)
     if base is None or mounted is None:
         arm = LinearArm(actuators, mass_matrix(model, q))
-        gravity = gravity_stiffness(model, q)
+        gravity = gravity_gradient(model, q)
     else:
         if is_scaled:
             mounted = mounted.with_scaled_links(np.concatenate((np.ones(6), scales)))
         position = np.concatenate((np.zeros(6), q))
-        mass, weight = mass_matrix(mounted, position), gravity_stiffness(mounted, position)
+        mass, weight = mass_matrix(mounted, position), gravity_gradient(mounted, position)
         springs = base.matrices(mass[:6, :6])
         kept = [*base.rows, *range(6, 6 + n)]
         b = len(base.rows)
@@ -417,7 +417,7 @@ class _Assembly:
     def _hold(self, law: HoldController, now: _Signals) -> Array:
         """HoldController with its reference at rest."""
         n, joint, rigid = self.n, self.actuators.joint_of_motor, self.actuators.is_rigid
-        gravity, hessian = gravity_stiffness(law.model, self.q), self.rest.hessian
+        gravity, hessian = gravity_gradient(law.model, self.q), self.rest.hessian
         balance = hessian[:n, :n] + gravity
         hanging = np.zeros((n, self.m))  # links by motors
         hanging[rigid, self.actuators.first_motor[rigid]] = 1.0
@@ -480,7 +480,7 @@ class _Assembly:
         rigid, joint, first = actuators.is_rigid, actuators.joint_of_motor, actuators.first_motor
         viscous = viscous_friction(actuators)
         mass = mass_matrix(law.model, self.q) + np.diag(rigid_rotors(actuators) * rigid)
-        gravity = gravity_stiffness(law.model, self.q)
+        gravity = gravity_gradient(law.model, self.q)
         of_motor = np.where(rigid, viscous[first], 0.0)[:, None]
         sent = self.state["sent"][:m], self.state["sent"][m : 2 * m]
         sums = []

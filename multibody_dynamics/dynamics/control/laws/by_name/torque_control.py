@@ -24,7 +24,7 @@ import numpy as np
 from ....core import Array, InputError, as_array, setting
 from ....elastic import Actuators
 from ....model import MultibodyModel
-from ....rigid import inverse_dynamics_derivatives
+from ....rigid import gravity_gradient
 from ...controllers.torque_controller import TorqueController
 from ...gains.joint_gains import inertias_felt
 from ...gains.joint_values import bandwidths
@@ -147,7 +147,6 @@ def gravity_stability_rate(model: MultibodyModel, inertias: Any, positions: Any)
         name = model.joint_names[int(np.argmin(d))]
         raise InputError(f"inertias: that of joint '{name}' is {d.min():g}, must be positive")
     q = np.atleast_2d(np.asarray(positions, dtype=np.float64))
-    rest = np.zeros(model.n)
-    G = inverse_dynamics_derivatives(model, q, rest, rest).dtau_dq
+    G = gravity_gradient(model, q)
     scaled = 0.5 * (G + np.swapaxes(G, -1, -2)) / np.sqrt(np.outer(d, d))
     return float(np.sqrt(max(-np.linalg.eigvalsh(scaled).min(), 0.0)))

@@ -1,0 +1,324 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""A robot with loops as its motors see it: the model that control laws, plants and nodes take.
+
+Its coordinates are those of the actuated joints, one for each degree of freedom; the loops
+determine all other joints, as couplings do in a tree, but not linearly. What control asks of a
+robot is answered for its coordinates,
+
+    inverse_solver, momentum_solver, forward_arrays              in every cycle
+    inverse_dynamics, mass_matrix, gravity_forces, gravity_gradient, kinetic_energy,
+    potential_energy                                             at the design
+
+and everything else refuses it, because it has no `joint_rows`. Every answer starts from the
+configuration `assembled` and follows a straight line of the coordinates from there: positions
+behind a singular pose, or out of reach, are a DynamicsError.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, NoReturn, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core import (
+    STATE_ROWS,
+    Array,
+    InputError,
+    ModelError,
+    as_array,
+    as_state,
+    exactly,
+    read_only,
+    times,
+)
+from ..lie import Representation
+from ..model import JointLimits, MultibodyModel, screw_type
+from ..rigid import (
+    BaseMotion,
+    ForwardArrays,
+    InverseDynamics,
+    Wrenches,
+    forward_arrays,
+    gravity_forces,
+    gravity_gradient,
+    inverse_dynamics,
+    inverse_solver,
+    kinetic_energy,
+    mass_matrix,
+    momentum_solver,
+    potential_energy,
+)
+from .constrained_solvers import (
+    NEAR,
+    ConstrainedForwardDynamicsSolver,
+    ConstrainedInverseDynamicsSolver,
+    ConstrainedMomentumSolver,
+    LoopSolver,
+)
+from .loops import ConstrainedModel, LoopClosure
+
+Solver = TypeVar("Solver", bound=LoopSolver)
+
+SLOW = 1e-8  # rad/s or m/s, of a motion so slow that only gravity changes its torques
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class ClosedChainModel(MultibodyModel):
+    """A robot with loops in the coordinates of its motors, see :func:`closed_chain`.
+
+    `joint_names`, `joint_types`, `limits` and `reflected_inertia` are those of the n actuated
+    joints; parents, screws, poses and inertias those of the N bodies of the tree with its loops
+    cut; `coordinates` is -1 where the loops determine a joint.
+
+    Attributes
+    ----------
+    loops : the cut joints.
+    assembled : (N,) a closed configuration, rad or m, which selects the assembly mode.
+    """
+
+    loops: tuple[LoopClosure, ...]
+    assembled: Array
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "loops", tuple(self.loops))
+        assembled = exactly("assembled", self.assembled, (self.body_count,))
+        object.__setattr__(self, "assembled", read_only(assembled))
+
+    def _check_coordinates(self) -> None:
+        own = {name: c for c, name in enumerate(self.joint_names)}
+        given = [own.get(name, -1) for name in self.tree_joint_names]
+        object.__setattr__(self, "coordinates", read_only(given, np.int64))
+
+    def __repr__(self) -> str:
+        return f"<ClosedChainModel '{self.name}' with {self.n} motors, {len(self.loops)} loops>"
+
+    @property
+    def first_bodies(self) -> NDArray[np.int64]:
+        """(n,) the body that each actuated joint moves."""
+        return np.array([self.tree_joint_names.index(name) for name in self.joint_names])
+
+    @cached_property
+    def tree(self) -> MultibodyModel:
+        """The robot with its loops cut, with a coordinate for each of its N joints."""
+        kept = {item.name: getattr(self, item.name) for item in fields(MultibodyModel)}
+        rotors = np.zeros(self.body_count)
+        rotors[self.first_bodies] = self.reflected_inertia
+        changed = {
+            "joint_names": self.tree_joint_names,
+            "joint_types": tuple(map(screw_type, self.screws)),
+            "reflected_inertia": rotors,
+            "limits": JointLimits.unlimited(self.body_count),
+            "coordinates": np.arange(self.body_count),
+        }
+        return MultibodyModel(**(kept | changed))
+
+    @cached_property
+    def system(self) -> ConstrainedModel:
+        """The tree, its constraints, and the names of the actuated joints."""
+        return ConstrainedModel(self.tree, self.loops, self.joint_names)
+
+    @property
+    def home(self) -> Array:
+        """(n,) the actuated joints of `assembled`."""
+        return self.assembled[self.first_bodies]
+
+    def configuration(self, q: Any) -> Array:
+        """All joints (..., N) for the actuated ones q (..., n), rad or m.
+
+        Raises InputError for a wrong shape, NaN or infinity, and DynamicsError for a position that
+        the loops do not allow.
+        """
+        return self._each(q, self.body_count, lambda solver, row: solver.motion[0])
+
+    def reaches(self, q: Any) -> NDArray[np.bool_]:
+        q = as_array("q", q, (self.n,), self.joint_names)
+        solver = self.solver(ConstrainedInverseDynamicsSolver)
+        solver.state[1:] = 0.0
+        reached = []
+        for row in q.reshape(-1, self.n):
+            solver.start_from(self.assembled)
+            solver.state[0] = row
+            reached.append(bool(solver.update()) and solver.margin >= NEAR)
+        return np.array(reached, dtype=bool).reshape(q.shape[:-1])
+
+    def _each(self, q: Any, size: int, answer: Callable[[Any, Array], Array]) -> Array:
+        """`answer` (size,) of a solver of the inverse dynamics at rest at each of q (..., n)."""
+        q = as_array("q", q, (self.n,), self.joint_names)
+        solver, still = self.solver(ConstrainedInverseDynamicsSolver), np.zeros(self.n)
+        result = np.empty((*q.shape[:-1], size))
+        for at in np.ndindex(q.shape[:-1]):
+            solver.start_from(self.assembled)
+            solver(q[at], *[still] * 4)
+            result[at] = answer(solver, q[at])
+        return result
+
+    @cached_property
+    def _of_thread(self) -> threading.local:
+        return threading.local()
+
+    def solver(self, kind: type[Solver]) -> Solver:
+        """A solver of this thread, which starts from `assembled`."""
+        own = vars(self._of_thread)
+        if kind.__name__ not in own:
+            own[kind.__name__] = kind(self.system, self.assembled, independent=self.joint_names)
+        solver: Solver = own[kind.__name__]
+        solver.start_from(self.assembled)
+        return solver
+
+    def fields_behind(self, count: int) -> dict[str, Any]:
+        return {"assembled": np.concatenate((np.zeros(count), self.assembled))}
+
+    def describe(self) -> str:
+        return self.system.describe()
+
+    def with_scaled_links(self, factors: Any) -> MultibodyModel:
+        scale = as_array("factors", factors, (self.body_count,), self.tree_joint_names)
+        return replace(self, link_inertias=scale[:, None, None] * self.link_inertias)
+
+    # What the recursions over a tree read, and only they
+
+    @property
+    def joint_rows(self) -> NoReturn:
+        self.require_tree("this computation")
+
+    @property
+    def coordinate_map(self) -> NoReturn:
+        self.require_tree("this computation")
+
+    @property
+    def moved_by(self) -> NoReturn:
+        self.require_tree("this computation")
+
+    def require_tree(self, what: str) -> NoReturn:
+        names = ", ".join(f"'{loop.name}'" for loop in self.loops)
+        raise InputError(
+            f"{what} is not available for robot '{self.name}', which has loops: {names}"
+        )
+
+    require_uncoupled = require_tree
+
+    def _reduced(self, couplings: Any) -> MultibodyModel:
+        return self.require_tree("coupling or locking a joint") if couplings else self
+
+
+def closed_chain(system: ConstrainedModel, q: Any) -> ClosedChainModel:
+    """The robot `system` in the coordinates of its motors, assembled near q (N,), rad or m.
+
+    Raises ModelError for coupled joints, rotors behind joints without a motor, and constraints that
+    are not supported; InputError unless there are as many motors as degrees of freedom;
+    DynamicsError if the loops cannot be closed near q, or q is singular.
+    """
+    tree = system.tree
+    tree.require_uncoupled("closing the loops of a robot")
+    idle = [name for name in system.passive if tree.reflected_inertia[tree.joint_index(name)]]
+    if idle:
+        raise ModelError(f"joint '{idle[0]}' has a reflected inertia, but is not `actuated`")
+    motors = tuple(system.actuated or ())
+    solver = ConstrainedInverseDynamicsSolver(system, q, independent=motors)
+    own = system.actuated_indices
+    kept = {item.name: getattr(tree, item.name) for item in fields(MultibodyModel)}
+    changed = {
+        "joint_names": motors,
+        "joint_types": tuple(tree.joint_types[i] for i in own),
+        "reflected_inertia": tree.reflected_inertia[own],
+        "limits": JointLimits(*(values[own] for values in tree.limits)),
+        "loops": system.constraints,
+        "assembled": solver.motion[0].copy(),
+    }
+    return ClosedChainModel(**(kept | changed))
+
+
+@inverse_solver.register(ClosedChainModel)
+def _inverse_solver(model: ClosedChainModel) -> ConstrainedInverseDynamicsSolver:
+    return ConstrainedInverseDynamicsSolver(
+        model.system, model.assembled, independent=model.joint_names
+    )
+
+
+@momentum_solver.register(ClosedChainModel)
+def _momentum_solver(model: ClosedChainModel) -> ConstrainedMomentumSolver:
+    return ConstrainedMomentumSolver(model.system, model.assembled, independent=model.joint_names)
+
+
+@forward_arrays.register(ClosedChainModel)
+def _forward_arrays(model: ClosedChainModel) -> ForwardArrays:
+    solver = ConstrainedForwardDynamicsSolver(
+        model.system, model.assembled, independent=model.joint_names
+    )
+    return ForwardArrays(np.array(model.tree.joint_rows), *solver.arrays)
+
+
+@inverse_dynamics.register(ClosedChainModel)
+def _inverse_dynamics(
+    model: ClosedChainModel,
+    q: Any,
+    qd: Any,
+    qdd: Any,
+    qddd: Any | None = None,
+    qdddd: Any | None = None,
+    *,
+    wrenches: Wrenches | None = None,
+    base: BaseMotion | None = None,
+    representation: Representation = "spatial",
+) -> InverseDynamics:
+    _at_rest(model, base)
+    if wrenches:
+        model.require_tree("the argument `wrenches`")
+    states, shape, given = as_state(model.joint_names, q, qd, qdd, qddd, qdddd)
+    if given < 3:
+        raise InputError(f"inverse dynamics needs {STATE_ROWS[given]}")
+    solver = model.solver(ConstrainedInverseDynamicsSolver)
+    _, torques = solver.batch(*np.moveaxis(states, 1, 0))
+    rows = [row.reshape(*shape, model.n) for row in torques[: given - 2]]
+    return InverseDynamics(*rows, *[None] * (5 - given))
+
+
+@gravity_forces.register(ClosedChainModel)
+def _gravity_forces(model: ClosedChainModel, q: Any, *, base: BaseMotion | None = None) -> Array:
+    _at_rest(model, base)
+    return model._each(q, model.n, lambda solver, row: solver.result[0])
+
+
+def _at_rest(model: ClosedChainModel, base: BaseMotion | None) -> None:
+    if base is not None:
+        model.require_tree("the argument `base`")
+
+
+@gravity_gradient.register(ClosedChainModel)
+def _gravity_gradient(model: ClosedChainModel, q: Any) -> Array:
+    """dg/dq_j is Q' over the speed of a motion of joint j alone, so slow that velocities do not
+    count: no difference of two torques, hence no cancellation."""
+    q, n = as_array("q", q, (model.n,), model.joint_names), model.n
+    still = np.zeros(n)
+    rate = inverse_dynamics(model, q[..., None, :], SLOW * np.eye(n), still, still).tau_dot
+    assert rate is not None
+    return np.swapaxes(rate, -1, -2) / SLOW
+
+
+@mass_matrix.register(ClosedChainModel)
+def _mass_matrix(model: ClosedChainModel, q: Any) -> Array:
+    q = as_array("q", q, (model.n,), model.joint_names)
+    solver, still = model.solver(ConstrainedForwardDynamicsSolver), np.zeros(model.n)
+    result = np.empty((*q.shape, model.n))
+    for at in np.ndindex(q.shape[:-1]):
+        solver.start_from(model.assembled)
+        solver(q[at], still, still)
+        result[at] = solver.mass_matrix
+    return result
+
+
+@kinetic_energy.register(ClosedChainModel)
+def _kinetic_energy(model: ClosedChainModel, q: Any, qd: Any) -> Array:
+    qd = as_array("qd", qd, (model.n,), model.joint_names)
+    return 0.5 * np.sum(qd * times(mass_matrix(model, q), qd), axis=-1)
+
+
+@potential_energy.register(ClosedChainModel)
+def _potential_energy(model: ClosedChainModel, q: Any) -> Array:
+    return potential_energy(model.tree, model.configuration(q))

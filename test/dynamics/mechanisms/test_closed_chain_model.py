@@ -1,0 +1,184 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""A robot with loops in the coordinates of its motors: against NumPy on the tree, and laws."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+from mechanisms import delta, five_bar
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics import rigid
+from reference import error
+
+MECHANISMS = {"five-bar": five_bar("a", "e"), "delta": delta()}
+CLOSED = {
+    name: dyn.mechanisms.closed_chain(mechanism.system, mechanism.q)
+    for name, mechanism in MECHANISMS.items()
+}
+each_mechanism = pytest.mark.parametrize("name", MECHANISMS)
+
+
+def case(name, seed=1):
+    """The model, a motion of all joints, and that of the motors."""
+    mechanism = MECHANISMS[name]
+    motion = np.array(mechanism.motion(seed))
+    return CLOSED[name], motion, motion[:, mechanism.system.actuated_indices]
+
+
+def slope(function, h):
+    """The derivative of a function at 0, to fourth order in h."""
+    a, b, c, d = (function(k * h) for k in (-2, -1, 1, 2))
+    return (a - 8 * b + 8 * c - d) / (12 * h)
+
+
+@each_mechanism
+def test_torques_and_rates_are_those_of_the_constrained_tree(name):
+    model, motion, rows = case(name)
+    expected = dyn.mechanisms.constrained_inverse_dynamics(model.system, *motion)
+    for found, of_tree in zip(rigid.inverse_dynamics(model, *rows), expected[:3], strict=True):
+        assert error(found, of_tree[model.system.actuated_indices]) < 1e-11
+    assert rigid.inverse_dynamics(model, *rows[:3]).tau_dot is None
+
+
+@each_mechanism
+def test_the_rate_of_the_momentum_is_the_torque_less_the_bias(name):
+    """p = dT/ds'; p' along the motion, by differences, is Q - beta; g is the torque at rest."""
+    model, _, (q, qd, qdd, *_) = case(name)
+    solver = rigid.momentum_solver(model)
+
+    def at(t):
+        solver.state[:] = q + t * qd + t**2 / 2 * qdd, qd + t * qdd
+        assert solver.update() == 1
+        return solver.result.copy()
+
+    rate = slope(lambda t: at(t)[0], 1e-3)
+    p, beta, g = at(0.0)
+    assert error(p, rigid.mass_matrix(model, q) @ qd) < 1e-12
+    assert error(beta, rigid.inverse_dynamics(model, q, qd, qdd).tau - rate) < 1e-8
+    assert error(g, rigid.gravity_forces(model, q)) < 1e-12
+
+
+@each_mechanism
+def test_energies_are_those_of_the_tree(name):
+    model, motion, rows = case(name)
+    tree = model.tree
+    kinetic, potential = rigid.kinetic_energy, rigid.potential_energy
+    assert kinetic(model, *rows[:2]) == pytest.approx(kinetic(tree, *motion[:2]), rel=1e-12)
+    assert potential(model, rows[0]) == pytest.approx(potential(tree, motion[0]), rel=1e-12)
+    np.testing.assert_allclose(model.configuration(rows[0]), motion[0], atol=1e-12)
+
+
+@each_mechanism
+def test_gravity_and_its_gradient_are_derivatives_of_the_potential(name):
+    model, _, (q, *_) = case(name)
+    g, gradient = rigid.gravity_forces(model, q), rigid.gravity_gradient(model, q)
+    assert error(gradient, gradient.T) < 1e-12
+    for j, e in enumerate(np.eye(model.n)):
+        work = slope(lambda t, e=e: rigid.potential_energy(model, q + t * e), 1e-3)
+        assert abs(work - g[j]) < 1e-8 * abs(g).max()
+        column = slope(lambda t, e=e: rigid.gravity_forces(model, q + t * e), 1e-3)
+        assert error(gradient[:, j], column) < 1e-8
+    batch = rigid.gravity_gradient(model, np.stack([q, model.home]))
+    assert error(batch[0], gradient) < 1e-12
+
+
+@each_mechanism
+def test_a_pose_does_not_depend_on_what_was_computed_before(name):
+    """Far poses are approached from `assembled`, also after one that cannot be reached."""
+    model = CLOSED[name]
+    pose = model.home + 0.2
+    expected = rigid.gravity_forces(model, pose)
+    solver = rigid.inverse_solver(model)
+    for far in (model.home + 1e3, model.home - 0.25, np.full(model.n, np.nan)):
+        solver.state[:], solver.state[0] = 0.0, far
+        solver.update()
+        solver.state[0] = pose
+        assert solver.update() == 1
+        assert error(solver.result[0], expected) < 1e-11
+
+
+def test_a_pose_out_of_reach_has_no_numbers():
+    model = CLOSED["five-bar"]
+    apart = model.home + 0.6
+    assert model.reaches(np.stack([model.home, apart])).tolist() == [True, False]
+    for solver in (rigid.inverse_solver(model), rigid.momentum_solver(model)):
+        solver.state[:], solver.state[0] = 0.0, apart
+        assert solver.update() == 0
+        assert np.isnan(solver.result).all()
+        assert "near" in solver.problem()
+        solver.state[0] = model.home
+        assert solver.update() == 1
+        assert np.isfinite(solver.result).all()
+    for compute in (rigid.gravity_forces, rigid.mass_matrix):
+        with pytest.raises(dyn.DynamicsError, match="near"):
+            compute(model, apart)
+
+
+def test_other_gravity_loads_and_rotors_count_as_in_the_tree():
+    model, motion, (q, *_) = case("five-bar")
+    light = model.with_gravity((0.0, 0.0, 0.0))
+    solver = rigid.inverse_solver(model)
+    solver.set_model(light)
+    solver.state[:], solver.state[0] = 0.0, q
+    solver.update()
+    for weightless in (rigid.gravity_forces(light, q), solver.result[0]):
+        np.testing.assert_allclose(weightless, 0.0, atol=1e-14)
+    loaded = model.with_payload(model.body_names[-1], 2.0, (0.1, 0.0, 0.0))
+    expected = rigid.potential_energy(loaded.tree, motion[0])
+    assert rigid.potential_energy(loaded, q) == pytest.approx(expected, rel=1e-12)
+    geared = model.with_reflected_inertia([0.3, 0.4])
+    added = rigid.mass_matrix(geared, q) - rigid.mass_matrix(model, q)
+    np.testing.assert_allclose(added, np.diag([0.3, 0.4]), atol=1e-12)
+    twice = model.with_scaled_links(np.full(model.body_count, 2.0))
+    assert error(rigid.gravity_forces(twice, q), 2.0 * rigid.gravity_forces(model, q)) < 1e-12
+
+
+def test_on_a_soft_base_the_links_and_the_base_move_as_in_the_tree():
+    """M and g of a robot with the coordinates of its base before its own; at rest, the base carries
+    the weight."""
+    model, _, (q, *_) = case("delta")
+    mounted = dyn.elastic_arm.on_base(model)
+    at = np.concatenate((np.zeros(6), q))
+    M, g = rigid.mass_matrix(mounted, at), rigid.gravity_forces(mounted, at)
+    assert error(M[6:, 6:], rigid.mass_matrix(model, q)) < 1e-12
+    assert error(g[6:], rigid.gravity_forces(model, q)) < 1e-11
+    mass = model.link_inertias[:, 5, 5].sum()
+    np.testing.assert_allclose(M[:3, :3], mass * np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(g[:3], -mass * model.gravity, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda model: rigid.forward_kinematics(model, model.home),
+        lambda model: rigid.jacobian(model, model.home, 0),
+        lambda model: dyn.InverseDynamicsSolver(model),
+        lambda model: rigid.forward_dynamics(model, *[model.home] * 3),
+        lambda model: rigid.inverse_dynamics_derivatives(model, *[model.home] * 3),
+        lambda model: rigid.gravity_forces(model, model.home, base=rigid.BaseMotion()),
+        lambda model: model.with_locked([model.joint_names[0]]),
+    ],
+)
+def test_what_knows_trees_only_refuses_the_loops_by_name(compute):
+    with pytest.raises(
+        dyn.InputError, match=r"is not available for robot '.*', which has loops: '"
+    ):
+        compute(CLOSED["five-bar"])
+
+
+def test_copies_are_the_same_robot():
+    model = CLOSED["delta"]
+    q = model.home + 0.1
+    for made in (copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(rigid.mass_matrix(made, q), rigid.mass_matrix(model, q))
+        assert repr(made) == repr(model)
+
+
+def test_a_robot_needs_a_motor_for_each_degree_of_freedom():
+    mechanism = five_bar("a", "c", "e")
+    with pytest.raises(dyn.InputError, match=r"has 2 degrees of freedom .* got 3 joints"):
+        dyn.mechanisms.closed_chain(mechanism.system, mechanism.q)
