@@ -126,9 +126,9 @@ def real_run(duration=24.0, seed=0, noise=0.03, width=0.0, reach=6e-3, gap=0.0, 
         for _ in range(60):
             turned = wanted - error * np.sin(n * turned + 0.5)
         theta[:, j] = turned
-        load = own * (1.0 + error * n * np.cos(n * turned + 0.5))
+        driven = own * (1.0 + error * n * np.cos(n * turned + 0.5))
         rate = np.gradient(turned, 1.0 / (RATE * FINER))
-        torque[:, j] = each.motor.inertia * np.gradient(rate, 1.0 / (RATE * FINER)) + load
+        torque[:, j] = each.motor.inertia * np.gradient(rate, 1.0 / (RATE * FINER)) + driven
         law = each.motor
         torque[:, j] += law.viscous * rate + law.coulomb * np.tanh(rate / law.coulomb_velocity)
     rng = np.random.default_rng(seed + 100)

@@ -26,6 +26,9 @@ FORBIDDEN = {
 }  # fmt: skip
 # Exceptions, with the reason why their argument is not an input of a user.
 ALLOWED = {
+    ("multibody_dynamics/dynamics/core/bound_calls.py", "exec"): (
+        "a call of a compiled function whose arguments are read from a table; names are our own"
+    ),
     ("multibody_dynamics/dynamics/core/compilation.py", "pickle.loads"): (
         "machine code from a folder that only the user can write, with a checksum"
     ),

@@ -42,6 +42,8 @@ cached_array      cached property that holds a read-only array
 IndependentCopies  base of classes with buffers: copies and pickles keep views, and share no memory
 NeverCopied        base of classes that refuse to be copied or pickled
 CheckedRows       rows of numbers from the caller, checked and copied by compiled code every cycle
+by_robot          function of a robot that other classes of robots answer in their own way
+answers           decorator of such a definition, for a class of robots
 setting           a field of a dataclass of settings, with its meaning, unit and range
 declared          the declaration of a setting, for a field of another class that means the same
 check_setting     InputError for a value that the declaration of a setting excludes
@@ -159,6 +161,7 @@ from .product_rule import leibniz, product
 from .quantities import SECOND
 from .record_fields import Field, Integers
 from .result_cache import cached_result
+from .robot_functions import answers, by_robot
 from .series import Series, turning
 from .settings import check_setting, declared, setting
 from .yaml_files import parse_yaml, read_yaml, read_yaml_documents
@@ -173,7 +176,7 @@ __all__ = [
     "check_choice", "check_sequence", "broadcast_shapes", "spread",
     "read_only", "locked", "writable", "cached_array", "CheckedRows",
     "IndependentCopies", "NeverCopied",
-    "setting", "declared", "check_setting",
+    "by_robot", "answers", "setting", "declared", "check_setting",
     # products and their derivatives
     "times", "transposed", "product_rule", "leibniz", "product", "Series", "turning",
     "Baumgarte",

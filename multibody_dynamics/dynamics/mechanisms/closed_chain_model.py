@@ -30,6 +30,7 @@ from ..core import (
     Array,
     InputError,
     ModelError,
+    answers,
     as_array,
     as_state,
     exactly,
@@ -127,6 +128,10 @@ class ClosedChainModel(MultibodyModel):
     def home(self) -> Array:
         """(n,) the actuated joints of `assembled`."""
         return self.assembled[self.first_bodies]
+
+    @property
+    def repeats(self) -> NDArray[np.bool_]:
+        return np.ones(self.n, dtype=bool)
 
     def configuration(self, q: Any) -> Array:
         """All joints (..., N) for the actuated ones q (..., n), rad or m.
@@ -234,19 +239,19 @@ def closed_chain(system: ConstrainedModel, q: Any) -> ClosedChainModel:
     return ClosedChainModel(**(kept | changed))
 
 
-@inverse_solver.register(ClosedChainModel)
+@answers(inverse_solver, ClosedChainModel)
 def _inverse_solver(model: ClosedChainModel) -> ConstrainedInverseDynamicsSolver:
     return ConstrainedInverseDynamicsSolver(
         model.system, model.assembled, independent=model.joint_names
     )
 
 
-@momentum_solver.register(ClosedChainModel)
+@answers(momentum_solver, ClosedChainModel)
 def _momentum_solver(model: ClosedChainModel) -> ConstrainedMomentumSolver:
     return ConstrainedMomentumSolver(model.system, model.assembled, independent=model.joint_names)
 
 
-@forward_arrays.register(ClosedChainModel)
+@answers(forward_arrays, ClosedChainModel)
 def _forward_arrays(model: ClosedChainModel) -> ForwardArrays:
     solver = ConstrainedForwardDynamicsSolver(
         model.system, model.assembled, independent=model.joint_names
@@ -254,7 +259,7 @@ def _forward_arrays(model: ClosedChainModel) -> ForwardArrays:
     return ForwardArrays(np.array(model.tree.joint_rows), *solver.arrays)
 
 
-@inverse_dynamics.register(ClosedChainModel)
+@answers(inverse_dynamics, ClosedChainModel)
 def _inverse_dynamics(
     model: ClosedChainModel,
     q: Any,
@@ -279,7 +284,7 @@ def _inverse_dynamics(
     return InverseDynamics(*rows, *[None] * (5 - given))
 
 
-@gravity_forces.register(ClosedChainModel)
+@answers(gravity_forces, ClosedChainModel)
 def _gravity_forces(model: ClosedChainModel, q: Any, *, base: BaseMotion | None = None) -> Array:
     _at_rest(model, base)
     return model._each(q, model.n, lambda solver, row: solver.result[0])
@@ -290,7 +295,7 @@ def _at_rest(model: ClosedChainModel, base: BaseMotion | None) -> None:
         model.require_tree("the argument `base`")
 
 
-@gravity_gradient.register(ClosedChainModel)
+@answers(gravity_gradient, ClosedChainModel)
 def _gravity_gradient(model: ClosedChainModel, q: Any) -> Array:
     """dg/dq_j is Q' over the speed of a motion of joint j alone, so slow that velocities do not
     count: no difference of two torques, hence no cancellation."""
@@ -301,7 +306,7 @@ def _gravity_gradient(model: ClosedChainModel, q: Any) -> Array:
     return np.swapaxes(rate, -1, -2) / SLOW
 
 
-@mass_matrix.register(ClosedChainModel)
+@answers(mass_matrix, ClosedChainModel)
 def _mass_matrix(model: ClosedChainModel, q: Any) -> Array:
     q = as_array("q", q, (model.n,), model.joint_names)
     solver, still = model.solver(ConstrainedForwardDynamicsSolver), np.zeros(model.n)
@@ -313,12 +318,12 @@ def _mass_matrix(model: ClosedChainModel, q: Any) -> Array:
     return result
 
 
-@kinetic_energy.register(ClosedChainModel)
+@answers(kinetic_energy, ClosedChainModel)
 def _kinetic_energy(model: ClosedChainModel, q: Any, qd: Any) -> Array:
     qd = as_array("qd", qd, (model.n,), model.joint_names)
     return 0.5 * np.sum(qd * times(mass_matrix(model, q), qd), axis=-1)
 
 
-@potential_energy.register(ClosedChainModel)
+@answers(potential_energy, ClosedChainModel)
 def _potential_energy(model: ClosedChainModel, q: Any) -> Array:
     return potential_energy(model.tree, model.configuration(q))

@@ -414,6 +414,7 @@ class ConstrainedMomentumSolver(LoopSolver):
         states = np.zeros((1, 3, self.dof))
         self.state = states[0, :2]
         self.result: Array = np.zeros((3, self.dof))
+        self._results = tuple(self.result)
         passes = np.zeros((self.model.body_count + 1, momentum_pass.MOMENTUM_ROW))
         self.update = partial(
             at.momentum_cycle, *self._arguments, states, self._applied, self._motions,

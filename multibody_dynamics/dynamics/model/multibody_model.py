@@ -64,6 +64,7 @@ JOINT_TYPES = ("revolute", "continuous", "prismatic", "helical")
 RATES = ("acceleration", "jerk")  # limits that are optional
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 PARALLEL = 1e-12  # relative; smaller components of a screw are rounding
+EQUAL = 1e-9  # of the factors of joints that follow, m/rad of those that slide
 
 
 class Frame(NamedTuple):
@@ -317,6 +318,13 @@ class MultibodyModel:
         line from `home` and away from singular poses. Limits of joints do not count."""
         q = as_array("q", q, (self.n,), self.joint_names)
         return np.ones(q.shape[:-1], dtype=bool)
+
+    @property
+    def repeats(self) -> NDArray[np.bool_]:
+        """(n,) whether a turn of each joint leaves all joints that follow it where they are."""
+        factors, travels = self.joint_rows[:, [ANGULAR, LINEAR]].T
+        elsewhere = (np.abs(factors - np.round(factors)) > EQUAL) | (np.abs(travels) > EQUAL)
+        return np.asarray(np.bincount(self.coordinates, elsewhere, self.n) == 0)
 
     @property
     def body_count(self) -> int:

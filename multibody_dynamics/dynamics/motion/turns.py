@@ -15,19 +15,14 @@ import numpy as np
 
 from ..core import Array, compiled_exactly, inlined_exactly, locked
 from ..model import MultibodyModel
-from ..model.records import ANGULAR, LINEAR
 
 TURN = 2.0 * pi
-ROUNDING = 1e-9  # of the factors of joints that follow, m/rad of those that slide
 
 
 def joint_turns(model: MultibodyModel) -> Array:
     """(n,) rad after which the pose of each joint repeats: one turn for continuous joints; 0 for
     others, and where a joint follows that is then elsewhere, such as a lead screw."""
-    factors, travels = model.joint_rows[:, [ANGULAR, LINEAR]].T
-    elsewhere = (np.abs(factors - np.round(factors)) > ROUNDING) | (np.abs(travels) > ROUNDING)
-    repeats = np.bincount(model.coordinates, elsewhere, model.n) == 0
-    return locked(TURN * (np.array(model.joint_types) == "continuous") * repeats)
+    return locked(TURN * (np.array(model.joint_types) == "continuous") * model.repeats)
 
 
 @inlined_exactly

@@ -14,7 +14,7 @@ and therefore q'', q''' and q'''' share one factorisation.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial, singledispatch
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +27,7 @@ from ..core import (
     InputError,
     as_array,
     as_partial,
+    by_robot,
     compiled,
     copy_row,
     inlined,
@@ -189,7 +190,7 @@ class ForwardArrays(NamedTuple):
     scratch: tuple[Array, ...]
 
 
-@singledispatch
+@by_robot
 def forward_arrays(model: MultibodyModel) -> ForwardArrays:
     """New arrays for the forward dynamics of a robot in compiled code."""
     scratch = forward_dynamics_scratch(model.n, model.body_count)

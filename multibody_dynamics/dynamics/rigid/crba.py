@@ -7,13 +7,13 @@ In inertial axes about the inertial origin the inertias of a subtree simply add 
 M_ij = S_i^T M^c_j S_j for every joint i on the path from the base to joint j.
 """
 
-from functools import partial, singledispatch
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..codegen import Program
-from ..core import Array, compiled, inlined
+from ..core import Array, by_robot, compiled, inlined
 from ..lie.screws import (
     about_origin,
     accumulate_symmetric,
@@ -134,7 +134,7 @@ def _batch(parents, joints, bodies, composite, result):
 _compiled_batch = compiled(_batch)
 
 
-@singledispatch
+@by_robot
 def mass_matrix(model: MultibodyModel, q: Any) -> Array:
     """The joint-space mass matrix M(q) (..., n, n) for q (..., n), symmetric, positive definite.
 
@@ -179,7 +179,7 @@ def traced_mass_matrix(
     return M, subtrees
 
 
-@singledispatch
+@by_robot
 def gravity_forces(model: MultibodyModel, q: Any, *, base: BaseMotion | None = None) -> Array:
     """The joint torques g(q) (..., n) that hold the robot still at q (..., n); N m or N.
 

@@ -24,13 +24,13 @@ spatial vector algebra", IEEE RA-L 7(2), 2022.
 For the forward dynamics, dq'' = M^-1 (dtau - dQ).
 """
 
-from functools import partial, singledispatch
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..codegen import Program
-from ..core import STATE_ROWS, Array, InputError, compiled, copy_row, inlined
+from ..core import STATE_ROWS, Array, InputError, by_robot, compiled, copy_row, inlined
 from ..lie.screws import (
     accumulate_screw,
     add,
@@ -285,7 +285,7 @@ def inverse_dynamics_derivatives(
     return InverseDynamicsDerivatives(*parts)
 
 
-@singledispatch
+@by_robot
 def gravity_gradient(model: MultibodyModel, q: Any) -> Array:
     """dg/dq (..., n, n) of :func:`.gravity_forces` at q (..., n), N m or N per rad or m.
 

@@ -8,19 +8,18 @@ is (T + U)' = Q . q' + sum_i W_i . V_i. The spatial momentum changes by Pi' = su
 of all bodies + the wrenches that the base transmits through the joints mounted on it.
 """
 
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
-from ..core import Array, ModelError, times
+from ..core import Array, ModelError, by_robot, times
 from ..lie.so3 import vee
 from ..model import MultibodyModel
 from .all_bodies import spatial_bodies
 from .kinematics import forward_kinematics
 
 
-@singledispatch
+@by_robot
 def kinetic_energy(model: MultibodyModel, q: Any, qd: Any) -> Array:
     """The kinetic energy T (...) in J for q and q' (..., n), [M18d] before (81).
 
@@ -33,7 +32,7 @@ def kinetic_energy(model: MultibodyModel, q: Any, qd: Any) -> Array:
     return np.asarray(twice / 2)
 
 
-@singledispatch
+@by_robot
 def potential_energy(model: MultibodyModel, q: Any) -> Array:
     """The potential energy U (...) in J for q (..., n): U = -sum_i m_i g . c_i.
 

@@ -6,13 +6,13 @@
 Both run the recursion of :mod:`.momentum_pass`, in O(n).
 """
 
-from functools import partial, singledispatch
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
 from ..codegen import Program
-from ..core import Array, IndependentCopies, compiled
+from ..core import Array, IndependentCopies, by_robot, compiled
 from ..model import MultibodyModel
 from ..recursions import momentum_pass, store_trig
 from .tracing import Objects, TracedRobot, state_names, traced_robot
@@ -67,7 +67,7 @@ class GeneralisedMomentum(Protocol):
     def update(self) -> Any: ...
 
 
-@singledispatch
+@by_robot
 def momentum_solver(model: MultibodyModel) -> GeneralisedMomentum:
     """The solver of momentum, bias and gravity, for a robot with or without loops."""
     return MomentumSolver(model)

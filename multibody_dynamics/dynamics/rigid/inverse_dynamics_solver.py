@@ -7,13 +7,13 @@ import ctypes
 import threading
 import warnings
 from collections.abc import Callable
-from functools import partial, singledispatch
+from functools import partial
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from ..codegen import Calls, Queue, pause
-from ..core import STATE_ROWS, Array, CheckedRows
+from ..core import STATE_ROWS, Array, CheckedRows, by_robot
 from ..lie import Representation, check_representation
 from ..model import MultibodyModel
 from ..model.records import BODY_ROW, TWIST, WRENCH
@@ -330,7 +330,7 @@ class InverseSolver(Protocol):
     def set_model(self, model: MultibodyModel) -> None: ...
 
 
-@singledispatch
+@by_robot
 def inverse_solver(model: MultibodyModel) -> InverseSolver:
     """The solver of the inverse dynamics for a control cycle, for a robot with or without loops."""
     return InverseDynamicsSolver(model, "body")

@@ -9,7 +9,7 @@ accept any other scalar: complex numbers, mpmath, CasADi symbols, or NumPy array
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial, singledispatch
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ from ..core import (
     InputError,
     as_mapping,
     broadcast_shapes,
+    by_robot,
     compiled,
     copy_row,
     inlined,
@@ -109,7 +110,7 @@ def _compiled_batch(cycle: Callable[..., None]) -> Callable[..., None]:
 _BATCHES = {name: _compiled_batch(cycle) for name, cycle in PLAIN_CYCLES.items()}
 
 
-@singledispatch
+@by_robot
 def inverse_dynamics(
     model: MultibodyModel,
     q: Any,

@@ -133,6 +133,7 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "CollisionReaction": lambda: control.CollisionReaction(
         control.CollisionDetector(MODEL, ACTUATORS, None), MODEL.limits
     ),
+    "ClosedChainModel": lambda: mechanisms.closed_chain(four_bar().system, four_bar().q),
     "CompositeJoint": lambda: mechanisms.CompositeJoint(
         dyn.universal((0, 0, 0), (1, 0, 0), (0, 1, 0))
     ),
@@ -143,6 +144,9 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
         four_bar().system, four_bar().q
     ),
     "ConstrainedModel": lambda: four_bar().system,
+    "ConstrainedMomentumSolver": lambda: mechanisms.ConstrainedMomentumSolver(
+        four_bar().system, four_bar().q
+    ),
     "ControllerSettings": lambda: control.ControllerSettings(position=REST),
     "Eccentricity": lambda: plant.Eccentricity(np.full(N, 1e-3), np.zeros(N)),
     "ElasticRobot": damped_arm,

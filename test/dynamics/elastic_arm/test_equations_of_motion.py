@@ -41,7 +41,7 @@ def test_the_slope_satisfies_both_equations_of_motion(make):
     theta[rigid], thetad[rigid] = q[joint[rigid]], qd[joint[rigid]]
     tau, external = rng.normal(size=m), rng.normal(size=n)
 
-    tables, scratch = ArmTables.of(model, actuators), ArmScratch.of(n, m)
+    tables, scratch = ArmTables.of(model, actuators), ArmScratch.of(model, actuators)
     scratch.external[:] = external
     dx = np.zeros(2 * n + 2 * m)
     assert slope_of(tables, scratch, ArmState(q, qd, theta, thetad), second[:2].copy(), tau, dx)
