@@ -24,6 +24,7 @@ LINKS                    a Sample lacks the states of the links
 MOTORS                   a Sample lacks the states of the motors
 BOTH                     a Sample lacks both
 CycleTimes               what an Arm expects of the times of its cycle
+TorqueTimes              the times of its samples and torques
 Command                  the answer of an Arm to a Sample: torques (m,) in N m, and what has changed
 ArmSettings              settings of an Arm that may change while it runs
 FlatnessSettings         the others: all laws, the state estimation, the observer
@@ -267,7 +268,7 @@ from .arm.position_check import PositionCheck, position_checks
 from .arm.printed_cycle import PrintedCycle, printed_cycle
 from .arm.stiffness_reference import StiffnessReference
 from .arm.supervisor import Event, Supervisor
-from .arm.torque_steps import CycleTimes
+from .arm.torque_steps import CycleTimes, TorqueTimes
 from .arm.valid_sides import BOTH, LINKS, MOTORS, Sample
 from .controllers.bumpless_transfer import BumplessTransfer
 from .controllers.controllers import (
@@ -421,7 +422,8 @@ __all__ = [
     # control laws by name
     "ControllerSettings", "make_controller", "retune", "LAWS", "DEFAULT_LAW", "Cycle", "law_list",
     # complete control cycles, as run by the nodes
-    "Arm", "Sample", "LINKS", "MOTORS", "BOTH", "CycleTimes", "Command", "ArmSettings",
+    "Arm", "Sample", "LINKS", "MOTORS", "BOTH", "CycleTimes", "TorqueTimes", "Command",
+    "ArmSettings",
     "FlatnessSettings", "DesignedLaws", "MeasuredArm",
     "RestingArm", "Implausible", "external_loads", "softest_outputs",
     "Supervisor", "Mode", "FAULTS", "NO_DESIGN", "NOT_FINITE", "Fault", "Event",

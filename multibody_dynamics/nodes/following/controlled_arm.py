@@ -8,11 +8,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...dynamics.control import (
+    MAX_STEP,
     AdaptiveFeedforward,
     Arm,
     CollisionThresholds,
+    CycleTimes,
     DesiredMotion,
     StopForecast,
+    TorqueTimes,
     forecast_stop,
     load_collision_thresholds,
     middle_of_range,
@@ -41,7 +44,10 @@ def make_arm(robot: ControlledRobot, p: FlatnessControllerParameters, motion: De
             AdaptiveFeedforward(model, settings.controllers["motor_pd"].adaptation)
         except InputError as error:
             raise ParameterError(f"adaptation '{p.adaptation}': {error}") from None
-    return Arm(model, robot.actuators, settings, p.arm_settings(), motion=motion)
+    arm = Arm(model, robot.actuators, settings, p.arm_settings(), motion=motion)
+    is_known = bool(p.update_rate or p.expected_rate)
+    arm.times = TorqueTimes(CycleTimes(p.period, MAX_STEP), is_known=is_known)
+    return arm
 
 
 def _thresholds(

@@ -78,14 +78,15 @@ def feedback_share(p, in_time, late, interval, held_back, dt, share):
 class TorqueTimes(IndependentCopies):
     """When an arm got its samples and answered them with torques.
 
-    expected : of its cycles; may be replaced.
+    expected : of its cycles. is_known : whether cycles have this period, or others at which the
+    laws are believed to be good, too.
 
     Attributes, for reading: `answered`, ns, the stamp of the last sample with a torque, 0 if there
     is none; `period`, s, of the last cycle on time, 0 before the second one.
     """
 
-    def __init__(self, expected: CycleTimes) -> None:
-        self.expected = expected
+    def __init__(self, expected: CycleTimes, *, is_known: bool = True) -> None:
+        self.expected, self._is_known = expected, is_known
         self.period = self._interval = self._recent = 0.0
         self._share = 1.0
         self.restart()
@@ -134,7 +135,9 @@ class TorqueTimes(IndependentCopies):
             self._interval, self._state_at = sample.interval or passed, sample.stamp
         expected, late = self.expected, max(step, sample.age)
         self._recent = recent_interval(expected, self._interval, self._recent, dt)
-        in_time = longest_interval(expected) if reduces_gains else SPARSE * expected.period
+        in_time = longest_interval(expected)
+        if self._is_known and not reduces_gains:
+            in_time = SPARSE * expected.period
         self._share = feedback_share(
             expected, in_time, late, self._recent, held_back, dt, self._share
         )

@@ -13,6 +13,7 @@ from multibody_dynamics.dynamics.control.arm.torque_steps import (
     FORGOTTEN,
     REGAINED,
     SHORT,
+    SPARSE,
     CycleTimes,
     TorqueTimes,
     feedback_share,
@@ -139,3 +140,11 @@ def test_a_gap_counts_until_twice_its_time_has_passed():
     assert recent_interval(EXPECTED, 0.03, 0.02, 1e-3) == 0.03
     after_silence = recent_interval(EXPECTED, 1e-3, 10.0, 1e-3)
     assert after_silence == pytest.approx(EXPECTED.max_step - FORGOTTEN * 1e-3)
+
+
+@pytest.mark.parametrize(("is_known", "expected"), [(True, (SPARSE / 2) ** 2), (False, 1.0)])
+def test_laws_that_can_only_give_way_do_so_early_if_the_rate_is_known(is_known, expected):
+    times = TorqueTimes(EXPECTED, is_known=is_known)
+    for k in range(1, 50):  # half as often as expected
+        share = times.feedback_share(sample_at(2 * k), 2e-3, 2e-3, 0.0, reduces_gains=False)
+    assert share == pytest.approx(expected)
