@@ -49,7 +49,10 @@ def send(ros: RosHarness, *words: str) -> subprocess.CompletedProcess[str]:
 def test_a_pose_in_the_frame_of_the_tool_is_accepted_or_rejected_with_the_reason(ros):
     motions = ros.record(JointTrajectory, "joint_trajectory")
     where = ("--frame", "tip", "--namespace", NAMESPACE, "--timeout", "300")
-    found = send(ros, "0.03", "0", "-0.02", *where)
+    for _ in range(5):  # a stop, after states that a busy computer delayed, ends the planning
+        found = send(ros, "0.03", "0", "-0.02", *where)
+        if "a newer request, or a stop, ended this one" not in found.stderr:
+            break
     assert found.stdout == "target_pose accepted: the tool moves\n", found.stderr
     assert found.returncode == 0
     ros.until(lambda: motions, "a motion")
