@@ -130,7 +130,7 @@ class ClosedChainModel(MultibodyModel):
         return self.assembled[self.first_bodies]
 
     @property
-    def repeats(self) -> NDArray[np.bool_]:
+    def is_periodic(self) -> NDArray[np.bool_]:
         return np.ones(self.n, dtype=bool)
 
     def configuration(self, q: Any) -> Array:

@@ -643,7 +643,8 @@ def _loop_accelerations(
     wrenches, matrices, vectors, given, results,
 ):  # fmt: skip
     """Write q'' of the independent joints under their torques to the third row of `motion`; False
-    where that fails. The arguments from `plan` on are scratch, see :func:`loop_scratch`."""
+    where that fails. The arguments from `plan` on are the buffers of a solver, see
+    :attr:`.ConstrainedForwardDynamicsSolver.arrays`."""
     for c in range(plan[DOF]):
         states[0, 0, c], states[0, 1, c] = motion[0, c], motion[1, c]
         given[0, c] = torques[0, c]

@@ -320,7 +320,7 @@ class MultibodyModel:
         return np.ones(q.shape[:-1], dtype=bool)
 
     @property
-    def repeats(self) -> NDArray[np.bool_]:
+    def is_periodic(self) -> NDArray[np.bool_]:
         """(n,) whether a turn of each joint leaves all joints that follow it where they are."""
         factors, travels = self.joint_rows[:, [ANGULAR, LINEAR]].T
         elsewhere = (np.abs(factors - np.round(factors)) > EQUAL) | (np.abs(travels) > EQUAL)

@@ -22,7 +22,7 @@ TURN = 2.0 * pi
 def joint_turns(model: MultibodyModel) -> Array:
     """(n,) rad after which the pose of each joint repeats: one turn for continuous joints; 0 for
     others, and where a joint follows that is then elsewhere, such as a lead screw."""
-    return locked(TURN * (np.array(model.joint_types) == "continuous") * model.repeats)
+    return locked(TURN * (np.array(model.joint_types) == "continuous") * model.is_periodic)
 
 
 @inlined_exactly

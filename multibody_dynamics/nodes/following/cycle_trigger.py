@@ -18,7 +18,6 @@ from ..base.runtime import ManagedNode
 from .newest_pair import NewestPair
 from .state_pairs import StateInputs
 
-LATE = 2.5  # cycles without a pair, after which the torque follows the reference
 TICK = 0.004  # s, from one cycle without a pair to the next
 WORTH_A_LINE = 0.01  # s without a pair; shorter gaps are only counted
 
@@ -119,7 +118,7 @@ class CycleTrigger:
         if self._newest.is_due or not (self._sent_at and arm.supervisor.mode.is_following):
             return
         late = self._supervisor.now() - self._sent_at
-        if LATE * arm.times.period < 1e-9 * late < timeout:
+        if arm.times.is_late(1e-9 * late) and 1e-9 * late < timeout:
             self._run_without_pair(self._states.stamp + late, late)
 
     def _run_without_pair(self, stamp: int, late: int) -> None:

@@ -8,7 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from multibody_dynamics.nodes.following.cycle_trigger import LATE, CycleTrigger
+from multibody_dynamics.dynamics.control import CycleTimes, TorqueTimes
+from multibody_dynamics.dynamics.control.arm.torque_steps import LATE
+from multibody_dynamics.nodes.following.cycle_trigger import CycleTrigger
 
 MS = 1_000_000  # ns
 TIMEOUT = 0.2  # s
@@ -47,9 +49,9 @@ class Bench:
             stamp=0, add=self.add, read=lambda: None, runs_on=lambda side: side == self.alone,
         )  # fmt: skip
         self.mode = SimpleNamespace(is_following=True)
-        arm = SimpleNamespace(
-            supervisor=SimpleNamespace(mode=self.mode), times=SimpleNamespace(period=1e-3)
-        )
+        times = TorqueTimes(CycleTimes(period=1e-3, max_step=0.05))
+        times.note_period(1e-3)
+        arm = SimpleNamespace(supervisor=SimpleNamespace(mode=self.mode), times=times)
         self.trigger = CycleTrigger(node, inputs, self.supervisor, self.states, arm, self.run)
 
     def add(self, side: str, tolerance: float) -> bool:

@@ -1,7 +1,8 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The time by which a torque may change in a cycle, although cycles may be missed."""
+"""The times of a control cycle: by how many seconds a torque may change, and how much of the
+feedback acts, although cycles and states may be missed."""
 
 from typing import NamedTuple
 
@@ -111,6 +112,10 @@ class TorqueTimes(IndependentCopies):
     def since_torque(self, stamp: int) -> float:
         """s from the last answered sample to `stamp` (ns); 0 if there is none."""
         return 1e-9 * (stamp - self.answered) if self.answered else 0.0
+
+    def is_late(self, passed: float) -> bool:
+        """Whether states should have arrived, `passed` s after the last ones."""
+        return passed > LATE * self.period
 
     def note_period(self, step: float) -> None:
         """Note a cycle `step` s after the last torque."""
