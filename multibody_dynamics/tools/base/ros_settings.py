@@ -63,18 +63,32 @@ def ros_environment(domain_id: int | None = None) -> dict[str, str]:
 
 
 @contextmanager
-def ros_context() -> Iterator[Any]:
-    """A new rclpy context on the domain of the environment; Python keeps handling signals."""
+def ros_context(domain_id: int | None = None) -> Iterator[Any]:
+    """A new rclpy context, by default on the domain of the environment; Python keeps handling
+    signals."""
     import rclpy
     from rclpy.context import Context
     from rclpy.signals import SignalHandlerOptions
 
     context = Context()
-    rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
+    rclpy.init(context=context, domain_id=domain_id, signal_handler_options=SignalHandlerOptions.NO)
     try:
         yield context
     finally:
         rclpy.try_shutdown(context=context)
+
+
+@contextmanager
+def ros_node(name: str, namespace: str = "", domain_id: int | None = None) -> Iterator[Any]:
+    """A node that is not spun, in a context of its own."""
+    import rclpy
+
+    with ros_context(domain_id) as context:
+        node = rclpy.create_node(name, namespace=namespace, context=context)
+        try:
+            yield node
+        finally:
+            node.destroy_node()
 
 
 def _chosen_domain(text: str) -> int | None:

@@ -11,11 +11,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import rclpy
-
 from ...reporting.progress import StatusLine
 from ..base.processes import signals_call
-from ..base.ros_settings import ros_context
+from ..base.ros_settings import ros_node
 from .topic_recorder import DEFAULT, TopicRecorder, TopicResult
 
 PAUSE = 0.01  # s between two polls of the queues
@@ -40,15 +38,13 @@ def record(
     """
     wanted = None if everything else (topics or DEFAULT)
     leave = threading.Event()  # a further signal does not interrupt the completion of the bag
-    with signals_call(lambda number: leave.set()), ros_context() as context:
-        node = rclpy.create_node("recorder", namespace=namespace, context=context)
+    with signals_call(lambda number: leave.set()), ros_node("recorder", namespace) as node:
         recorder = TopicRecorder(node, folder, wanted, optional=not topics)
         progress = _Progress(recorder)
         try:
             _run(recorder, leave, progress, duration, timeout)
         finally:
             recorder.close()
-            node.destroy_node()
     progress.end()
     return summary(recorder, folder, progress.seconds)
 

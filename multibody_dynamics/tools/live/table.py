@@ -16,6 +16,7 @@ import numpy as np
 from ...dynamics.core import Array
 from ...dynamics.model import MultibodyModel
 from ..base.processes import RunError
+from ..base.ros_settings import ros_node
 
 WINDOW = 1000  # messages from which a period is estimated
 REFRESH = 0.2  # s
@@ -181,21 +182,15 @@ def spinning_node(
     name: str, namespace: str = "", domain_id: int | None = None
 ) -> Iterator[tuple[Any, Callable[[], None]]]:
     """A node, and a function that handles its next message."""
-    import rclpy
     from rclpy.executors import SingleThreadedExecutor
-    from rclpy.signals import SignalHandlerOptions
 
-    rclpy.init(args=[], domain_id=domain_id, signal_handler_options=SignalHandlerOptions.NO)
-    executor = None
-    try:
-        node = rclpy.create_node(name, namespace=namespace)
-        executor = SingleThreadedExecutor()
+    with ros_node(name, namespace, domain_id) as node:
+        executor = SingleThreadedExecutor(context=node.context)
         executor.add_node(node)
-        yield node, lambda: executor.spin_once(timeout_sec=0.05)
-    finally:
-        if executor is not None:
+        try:
+            yield node, lambda: executor.spin_once(timeout_sec=0.05)
+        finally:
             executor.shutdown()
-        rclpy.try_shutdown()
 
 
 def _subscribe(

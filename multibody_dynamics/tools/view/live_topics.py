@@ -9,12 +9,9 @@ messages only the newest are kept.
 
 import time
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import rclpy
 from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -27,7 +24,6 @@ from ...nodes.base.messages import SECOND, nanoseconds, read_wrench
 from ...nodes.base.qos import LATCHED, best_effort
 from ..base.node_parameters import CONTROLLER, FEEDFORWARD
 from ..base.processes import RunError
-from ..base.ros_settings import ros_context
 from ..base.subscriptions import take_all
 from .sources import PLOTTED, Curves
 from .viewed_motion import EXTERNAL, PUBLISHED, RobotState, motors_along
@@ -149,17 +145,6 @@ class LiveTopics:
             name: rows[:, k] for k, name in enumerate(PLOTTED) if np.isfinite(rows[:, k]).any()
         }
         return Curves(t, known, (t[-1] - WINDOW, t[-1]))
-
-
-@contextmanager
-def viewing_node(namespace: str) -> Iterator[Node]:
-    """A node that is not spun: messages are taken from its subscriptions."""
-    with ros_context() as context:
-        node = rclpy.create_node("multibody_dynamics_view", namespace=namespace, context=context)
-        try:
-            yield node
-        finally:
-            node.destroy_node()
 
 
 def wait_for_description(node: Node, seconds: float) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from ...dynamics.core import InputError
 from ...dynamics.elastic import Actuators, load_actuators
 from ...dynamics.model import MultibodyModel, load_urdf, parse_urdf
-from ..base.ros_settings import ros_environment
+from ..base.ros_settings import ros_environment, ros_node
 from .shapes import RobotShapes, robot_shapes, urdf_text
 from .viewed_motion import CUTOFF, ViewedMotion, read_view
 
@@ -102,9 +102,9 @@ def _read(
 
 
 def _view_nodes(options: argparse.Namespace) -> int:
-    from .live_topics import LiveTopics, viewing_node, wait_for_description
+    from .live_topics import LiveTopics, wait_for_description
 
-    with viewing_node(options.namespace) as node:
+    with ros_node("multibody_dynamics_view", options.namespace) as node:
         if options.urdf is not None:
             model, actuators, shapes = _robot(options, options.urdf)
         else:

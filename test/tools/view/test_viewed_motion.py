@@ -5,9 +5,8 @@
 
 import numpy as np
 import pytest
-from rosbags.typesys import Stores, get_typestore
 
-from bag_files import messages_of, write_bag
+from bag_files import STORE, messages_of, write_bag
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.motion import sum_of_sines
@@ -60,37 +59,17 @@ def test_a_bag_gives_positions_motors_torques_and_wrenches(tmp_path):
 
 
 def test_a_wrench_acts_on_its_link_for_a_tenth_of_a_second(tmp_path):
-    from rosbags.rosbag2 import StoragePlugin, Writer
-
-    store = get_typestore(Stores.ROS2_JAZZY)
-    types = store.types
-    with Writer(tmp_path / "bag", version=9, storage_plugin=StoragePlugin.MCAP) as writer:
-        states = writer.add_connection(
-            "/joint_states", "sensor_msgs/msg/JointState", typestore=store
-        )
-        pushes = writer.add_connection(
-            "/external_wrench", "geometry_msgs/msg/WrenchStamped", typestore=store
-        )
-        vector = types["geometry_msgs/msg/Vector3"]
-        for k, t in enumerate(T):
-            at = 1_000_000_000 + round(1e9 * t)
-            stamp = types["builtin_interfaces/msg/Time"](*divmod(at, 1_000_000_000))
-            header = types["std_msgs/msg/Header"](stamp, MODEL.body_names[1])
-            message = types["sensor_msgs/msg/JointState"](
-                header, list(NAMES), STATE[0, k], STATE[1, k], Q[k, 0]
-            )
-            raw = store.serialize_cdr(message, "sensor_msgs/msg/JointState")
-            writer.write(states, at, raw)
-            if k == 100:
-                wrench = types["geometry_msgs/msg/Wrench"](
-                    vector(4.0, 5.0, 6.0), vector(1.0, 2.0, 3.0)
-                )
-                raw = store.serialize_cdr(
-                    types["geometry_msgs/msg/WrenchStamped"](header, wrench),
-                    "geometry_msgs/msg/WrenchStamped",
-                )
-                writer.write(pushes, at, raw)
-    seen = read_view(tmp_path / "bag", MODEL)
+    kind, types = "geometry_msgs/msg/WrenchStamped", STORE.types
+    messages = messages_of(T, np.stack([STATE[0], STATE[1], Q[:, 0]], axis=1), NAMES)
+    at = messages[100][1]
+    time = types["builtin_interfaces/msg/Time"](*divmod(at, 1_000_000_000))
+    header = types["std_msgs/msg/Header"](time, MODEL.body_names[1])
+    vector = types["geometry_msgs/msg/Vector3"]
+    wrench = types["geometry_msgs/msg/Wrench"](vector(4.0, 5.0, 6.0), vector(1.0, 2.0, 3.0))
+    push = bytes(STORE.serialize_cdr(types[kind](header, wrench), kind))
+    messages.insert(101, ("/external_wrench", at, push))
+    bag = write_bag(tmp_path / "bag", messages, kinds={"/external_wrench": kind})
+    seen = read_view(bag, MODEL)
     assert seen.at(T[99]).wrenches == ()
     ((link, wrench),) = seen.at(T[102]).wrenches
     assert link == MODEL.body_names[1]

@@ -229,18 +229,12 @@ def test_the_command_writes_a_page_and_names_what_it_needs(tmp_path, capsys):
     t = np.linspace(0.0, 1.0, 21)
     file = tmp_path / "motion.csv"
     write_columns(file, {"t": t, **{f"q {joint}": 0.2 * t for joint in NAMES}})
-    words = [
-        "view",
-        str(file),
-        "--elastic-joints",
-        str(SPRINGS),
-        "--page",
-        str(tmp_path / "m.html"),
-    ]
+    page = tmp_path / "m.html"
+    words = ["view", str(file), "--elastic-joints", str(SPRINGS), "--page", str(page)]
     assert cli.main(words) == 2
     assert "which robot? --urdf names its file" in capsys.readouterr().err
     assert cli.main([*words, "--urdf", str(ARM)]) == 0
-    assert (tmp_path / "m.html").stat().st_size > 500_000
+    assert page.stat().st_size > 500_000
     assert cli.main(["view", str(ARM), "--configuration", "1"]) == 2
     assert "1 numbers, but 2 joints" in capsys.readouterr().err
     assert cli.main(["view", str(ARM), "--duration", "0.3"]) == 0
