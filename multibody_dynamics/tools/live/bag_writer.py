@@ -10,19 +10,17 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
-from shutil import disk_usage
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...dynamics.core import InputError
 from ...validation.recordings.bag_library import StoragePlugin, Writer, WriterError
+from .bag_repair import repair
 from .message_definitions import MessageType
 
 if TYPE_CHECKING:
     from rosbags.interfaces import Connection, Qos
 
 CAPACITY = 256_000_000  # bytes that may wait for the disk: a minute of ten topics at 1 kHz
-RESERVE = 64_000_000  # bytes that stay free on the disk, among others for the end of the bag
-LOOK = 1_000_000  # bytes between two looks at the free space
 
 
 class RecordedTopic(NamedTuple):
@@ -40,21 +38,19 @@ class BagWriter:
     """A new bag (MCAP) in `folder`. `add` never waits for the disk.
 
     capacity : bytes of messages that may wait to be written; further ones are lost, and counted.
-    reserve : bytes free on the disk with which the bag ends, complete; further messages are lost.
 
-    Then, and if writing fails, `failure` is the reason. After a failure of the disk, all messages
-    count as lost: the bag is incomplete.
+    If writing fails, for example on a full disk, `failure` is the reason; the bag is then cut after
+    the last complete chunk and remains readable, and messages that are not in it count as lost.
 
     Raises InputError if the folder exists or cannot be created.
     """
 
-    def __init__(self, folder: Path, *, capacity: int = CAPACITY, reserve: int = RESERVE) -> None:
+    def __init__(self, folder: Path, *, capacity: int = CAPACITY) -> None:
         self.folder, self.failure = folder, ""
         self._topics: dict[str, RecordedTopic] = {}
         self._accepted: dict[str, int] = {}
         self._refused: dict[str, int] = {}
-        self._skipped: dict[str, int] = {}  # accepted, but not written
-        self._is_complete = True
+        self._written: dict[str, int] | None = None  # after a failure: messages in the bag
         self._connections: dict[str, Connection] = {}
         try:
             self._writer = Writer(folder, version=9, storage_plugin=StoragePlugin.MCAP)
@@ -65,9 +61,9 @@ class BagWriter:
             ) from None
         except OSError as error:
             raise InputError(f"{folder} cannot be written: {error.strerror or error}") from None
-        self._capacity, self._reserve = capacity, reserve
+        self._capacity = capacity
         # Each of these is changed by one thread only.
-        self._bytes_in = self._bytes_out = self._next_look = 0
+        self._bytes_in = self._bytes_out = 0
         self._queue: SimpleQueue[Item | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="bag writer")
         self._thread.start()
@@ -79,14 +75,15 @@ class BagWriter:
 
     def lost(self, topic: str) -> int:
         """Messages of a topic that were added, but are not in the bag and will not be."""
-        lost = self._skipped if self._is_complete else self._accepted
-        return self._refused[topic] + lost[topic]
+        refused = self._refused.get(topic, 0)
+        if self._written is None:
+            return refused
+        return refused + self._accepted.get(topic, 0) - self._written.get(topic, 0)
 
     def add_topic(self, topic: RecordedTopic) -> None:
         """Declare a topic before its first message."""
         self._topics[topic.name] = topic
-        for counts in (self._accepted, self._refused, self._skipped):
-            counts[topic.name] = 0
+        self._accepted[topic.name] = self._refused[topic.name] = 0
 
     def add(self, topic: str, received: int, message: bytes) -> None:
         """Add a serialised message, received at this system time in ns."""
@@ -101,7 +98,7 @@ class BagWriter:
         """Write everything that is waiting, and complete the bag."""
         self._queue.put(None)
         self._thread.join()
-        if not self._is_complete:
+        if self.failure:
             return
         try:
             for topic in self._topics.values():
@@ -115,13 +112,7 @@ class BagWriter:
     def _run(self) -> None:
         while (item := self._queue.get()) is not None:
             topic, received, message = item
-            if self._bytes_out >= self._next_look and not self.failure:
-                self._next_look = self._bytes_out + LOOK
-                if disk_usage(self.folder).free < self._reserve:
-                    self.failure = f"{self.folder}: fewer than {1e-6 * self._reserve:g} MB are free"
-            if self.failure:
-                self._skipped[topic.name] += 1
-            else:
+            if not self.failure:
                 try:
                     self._writer.write(self._connection(topic), received, message)
                 except Exception as error:  # the thread must not end unnoticed
@@ -141,8 +132,16 @@ class BagWriter:
         return found
 
     def _fail(self, error: Exception) -> None:
-        self._is_complete = False
-        reason = getattr(error, "strerror", None) or error
-        self.failure = f"{self.folder} cannot be written: {reason}; `mcap recover` saves the rest"
+        self.failure = f"{self.folder} cannot be written: {_reason(error)}"
         with suppress(OSError):  # what is still in its buffers cannot be written either
             self._writer.abort()
+        hashes = {each.kind.name: each.kind.hash for each in self._topics.values()}
+        try:
+            self._written = repair(self.folder, hashes)
+        except Exception as second:
+            self._written = {}
+            self.failure += f"; the bag is not readable: {_reason(second)}"
+
+
+def _reason(error: Exception) -> object:
+    return getattr(error, "strerror", None) or error

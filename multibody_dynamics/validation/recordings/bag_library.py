@@ -17,6 +17,7 @@ from ...dynamics.core import InputError
 try:
     from rosbags import interfaces
     from rosbags.rosbag2 import Reader, StoragePlugin, Writer, WriterError
+    from rosbags.rosbag2.metadata import dump_qos_v9
     from rosbags.typesys import Stores, TypesysError, get_types_from_msg, get_typestore
 except ImportError as error:
     _reason = str(error)
@@ -38,7 +39,7 @@ except ImportError as error:
     class TypesysError(Exception): ...  # type: ignore[no-redef]
 
     interfaces = Reader = StoragePlugin = Writer = _Missing()
-    Stores = get_types_from_msg = get_typestore = _Missing()
+    dump_qos_v9 = Stores = get_types_from_msg = get_typestore = _Missing()
 
 
 def require_bags() -> None:
@@ -93,6 +94,6 @@ def decompressed(compression: str, data: bytes) -> bytes:
 
 __all__ = [
     "Reader", "StoragePlugin", "Stores", "TypesysError", "Writer", "WriterError",
-    "decompressed", "get_types_from_msg", "get_typestore", "interfaces",
+    "decompressed", "dump_qos_v9", "get_types_from_msg", "get_typestore", "interfaces",
     "latched_quality", "message_types", "new_bag", "require_bags",
 ]  # fmt: skip
