@@ -215,8 +215,8 @@ class LeastSquares:
 
     def renewed(self, **changed: Any) -> LeastSquares:
         """The same for parameters that have changed since, with other keyword arguments."""
-        given = {"spectral": self._spectral, "noisy": self._noisy} | changed
-        return LeastSquares(self.sums, self.coefficients, **given)
+        given: dict[str, Any] = {"spectral": self._spectral, "noisy": self._noisy}
+        return LeastSquares(self.sums, self.coefficients, **given | changed)
 
     def of_others(self, sums: EquationSums, noisy: EquationSums | None = None) -> LeastSquares:
         """The same for other sums."""
