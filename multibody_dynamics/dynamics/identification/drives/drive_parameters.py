@@ -12,6 +12,7 @@ that cannot exist (`divergence`).
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,6 +104,16 @@ def add_body(
             parameters.add(name, value, np.inf, free=mass_range is not None)
 
 
+class _Layout(NamedTuple):
+    """columns (k,) of a channel whose coefficients are parameters, times signs (k,), the indices
+    where (k,) of these, and the names of all other blocks, with their signs."""
+
+    columns: NDArray[np.intp]
+    where: NDArray[np.intp]
+    signs: Array
+    others: tuple[tuple[str, float], ...]
+
+
 class Coefficients:
     """The coefficients z of every channel of the equations as functions of the parameters.
 
@@ -116,14 +127,17 @@ class Coefficients:
         self._index = parameters.index
         self._names = equations.model.joint_names
         self._motors = equations.motor_names
+        self._layouts: dict[Channel, _Layout] = {}
 
     def of(self, channel: Channel, theta: Array) -> tuple[Array, Array]:
         """z (columns,) of a channel, and its derivative (columns, p)."""
         z = np.zeros(channel.columns)
         D = np.zeros((channel.columns, len(self._index)))
-        signs = self._signs(channel)
-        for name, block in channel.blocks.items():
-            sign = signs.get(name, -1.0)
+        layout = self._layouts.get(channel) or self._laid_out(channel)
+        z[layout.columns] = layout.signs * theta[layout.where]
+        D[layout.columns, layout.where] = layout.signs
+        for name, sign in layout.others:
+            block = channel.blocks[name]
             value, where, slope = self._block(channel, name, theta)
             z[block] = sign * value
             if len(where):
@@ -135,11 +149,44 @@ class Coefficients:
         velocity = f"{self.equations.site_of(channel)}.coulomb_velocity"
         return "coulomb" in channel.blocks and self.parameters.free[self._index[velocity]]
 
-    def _signs(self, channel: Channel) -> dict[str, float]:
-        """Blocks on the left side of an equation; all others are subtracted."""
+    def _laid_out(self, channel: Channel) -> _Layout:
+        """The layout of a channel. What is on the left side of its equation is positive."""
         left = {"rigid": ("signal",), "motor": ("signal",), "spring": ("sensor",)}
-        names = left.get(channel.kind, ("spring", "damping", "effects", "sensor"))
-        return dict.fromkeys(names, 1.0)
+        positive = left.get(channel.kind, ("spring", "damping", "effects", "sensor"))
+        columns, where, signs, others = list[int](), list[int](), list[float](), []
+        for name, block in channel.blocks.items():
+            sign = 1.0 if name in positive else -1.0
+            if own := self._own_parameters(channel, name):
+                columns += range(block.start, block.stop)
+                where += own
+                signs += [sign] * len(own)
+            else:
+                others.append((name, sign))
+        found = _Layout(np.array(columns), np.array(where), np.array(signs), tuple(others))
+        return self._layouts.setdefault(channel, found)
+
+    def _own_parameters(self, channel: Channel, name: str) -> list[int]:
+        """The indices of the parameters that the coefficients of a block are; none if they are
+        functions of parameters."""
+        joint, motor = self._names[channel.joint], self._motors[channel.motor]
+        if name == "links":
+            moved = self.equations.model.moved_by[:, channel.joint]
+            bodies = zip(self.equations.model.body_names, moved, strict=True)
+            names = [ten for body, moves in bodies if moves for ten in body_names(body)]
+        elif name.startswith("payload "):
+            names = body_names(name)
+        elif name == "positional":
+            names = [f"{joint}.{each} of position" for each in ("sine", "cosine")]
+        elif name == "effects":
+            names = [*self.equations.effects[channel.joint].names]
+        elif name in ("link viscous", "link offset"):
+            names = [f"link {joint}.{name.removeprefix('link ')}"]
+        elif name.endswith((" drift", "viscous", "offset")):
+            names = [f"{self.equations.site_of(channel)}.{name}"]
+        else:
+            owner = {"damping": joint, "bias": joint, "inertia": motor}.get(name)
+            names = [f"{owner}.{name}"] if owner else []
+        return [self._index[each] for each in names]
 
     def _block(
         self, channel: Channel, name: str, theta: Array
@@ -158,37 +205,15 @@ class Coefficients:
             return np.array([1.0, x, x**2 / 2.0]), [d], np.array([[0.0], [1.0], [x]])
         if name == "known friction":
             return np.ones(1), [], np.zeros((1, 0))
-        if name == "links":
-            model = self.equations.model
-            moved = model.moved_by[:, channel.joint]
-            carried = [b for b, moves in zip(model.body_names, moved, strict=True) if moves]
-            return self._bodies(carried, theta)
-        if name.startswith("payload "):
-            return self._bodies([name], theta)
-        if name in ("coulomb", "stribeck", "load"):
-            return self._of_velocity(self.equations.nodes_of(channel), site, name, theta)
-        if name.startswith("link "):
-            site, name = f"link {joint}", name.removeprefix("link ")
-            if name not in ("viscous", "offset"):
-                nodes = self.equations.nodes["link"][channel.joint]
-                return self._of_velocity(nodes, site, name, theta)
-        if name == "positional":
-            where = [at[f"{joint}.{each} of position"] for each in ("sine", "cosine")]
-            return theta[where], where, np.eye(2)
-        if name == "effects":
-            where = [at[each] for each in self.equations.effects[channel.joint].names]
-            return theta[where], where, np.eye(len(where))
         if name == "spring":
             where = self._of_springs(channel.joint)
             value, slope = self.equations.spring_columns(channel).coefficients(theta[where])
             return value, where, slope
-        owner = {"damping": joint, "bias": joint, "inertia": motor}.get(name, site)
-        where = [at[f"{owner}.{name}"]]
-        return theta[where], where, np.eye(1)
-
-    def _bodies(self, bodies: Sequence[str], theta: Array) -> tuple[Array, Sequence[int], Array]:
-        where = [self._index[f"{body}.ten0"] + k for body in bodies for k in range(10)]
-        return theta[where], where, np.eye(len(where))
+        nodes = self.equations.nodes_of(channel)
+        if name.startswith("link "):
+            site, name = f"link {joint}", name.removeprefix("link ")
+            nodes = self.equations.nodes["link"][channel.joint]
+        return self._of_velocity(nodes, site, name, theta)
 
     def _of_velocity(
         self, nodes: VelocityNodes, site: str, name: str, theta: Array

@@ -17,10 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core import Array
-from ..signals.parallel_filter import ParallelFilter
-from .drive_parameters import Coefficients
-from .equation_sums import Fit, LeastSquares
-from .filtered_rows import Block, residuals_of, sums_of
+from .filtered_rows import residuals_of, sums_of
+from .fitted_model import FittedModel
 from .spring_effects import SpringEffects
 
 BETTER = 0.9  # of the mean squares of residuals that were not fitted, which effects must leave
@@ -38,38 +36,27 @@ class IncludedEffects(NamedTuple):
 NO_EFFECTS = IncludedEffects()
 
 
-class FittedModel(NamedTuple):
-    """A model that was fitted to blocks of rows, which have passed the filter `parallel`."""
+def squares(found: FittedModel, used: Sequence[NDArray[np.bool_]], z: Sequence[Array]) -> Array:
+    """Sums (channels,) of the squares of the residuals where used (blocks, k, channels)."""
+    errors = (residuals_of(found.equations, each, z) for each in found.blocks)
+    kept = [error * use for error, use in zip(errors, used, strict=True)]
+    return np.asarray(np.sum([(each**2).sum(axis=0) for each in kept], axis=0))
 
-    coefficients: Coefficients
-    blocks: Sequence[Block]
-    fit: Fit
-    parallel: ParallelFilter
-    is_spectral: bool
 
-    def squares(self, used: Sequence[NDArray[np.bool_]], z: Sequence[Array]) -> Array:
-        """Sums (channels,) of the squares of the residuals where used (blocks, k, channels)."""
-        errors = (residuals_of(self.coefficients.equations, each, z) for each in self.blocks)
-        kept = [error * use for error, use in zip(errors, used, strict=True)]
-        return np.asarray(np.sum([(each**2).sum(axis=0) for each in kept], axis=0))
-
-    def unseen_squares(self, used: Sequence[NDArray[np.bool_]]) -> Array:
-        """The same, of every second part of the blocks by a fit to the others."""
-        found = np.zeros(len(self.coefficients.equations.channels))
-        for own in (True, False):
-            inside = [_alternating(len(block.rows)) == own for block in self.blocks]
-            kept = [
-                replace(block, used=block.used & part)
-                for block, part in zip(self.blocks, inside, strict=True)
-            ]
-            sums = sums_of(self.coefficients.equations, kept, self.parallel)
-            fit = LeastSquares(sums, self.coefficients, spectral=self.is_spectral).fit(
-                self.fit.theta
-            )
-            found += self.squares(
-                [use & ~part for use, part in zip(used, inside, strict=True)], fit.z
-            )
-        return found
+def _unseen_squares(found: FittedModel, used: Sequence[NDArray[np.bool_]]) -> Array:
+    """The same, of every second part of the blocks by a fit to the others."""
+    total = np.zeros(len(found.equations.channels))
+    for own in (True, False):
+        inside = [_alternating(len(block.rows)) == own for block in found.blocks]
+        kept = [
+            replace(block, used=block.used & part)
+            for block, part in zip(found.blocks, inside, strict=True)
+        ]
+        sums = sums_of(found.equations, kept, found.solver.sums.parallel)
+        fit = found.solver.of_others(sums).fit(found.fit.theta)
+        outside = [use & ~part for use, part in zip(used, inside, strict=True)]
+        total += squares(found, outside, fit.z)
+    return total
 
 
 def prediction(tried: FittedModel, plain: FittedModel) -> Array:
@@ -77,11 +64,11 @@ def prediction(tried: FittedModel, plain: FittedModel) -> Array:
     models use, relative to those of the plain model; all 1 if the model that is tried does not even
     fit any equation better."""
     used = [a.used & b.used for a, b in zip(tried.blocks, plain.blocks, strict=True)]
-    fitted = tried.squares(used, tried.fit.z) < BETTER * plain.squares(used, plain.fit.z)
+    fitted = squares(tried, used, tried.fit.z) < BETTER * squares(plain, used, plain.fit.z)
     if not fitted.any():
         return np.ones(len(fitted))
-    before = np.maximum(plain.unseen_squares(used), 1e-300)
-    return np.asarray(tried.unseen_squares(used) / before)
+    before = np.maximum(_unseen_squares(plain, used), 1e-300)
+    return np.asarray(_unseen_squares(tried, used) / before)
 
 
 def _alternating(count: int) -> NDArray[np.bool_]:

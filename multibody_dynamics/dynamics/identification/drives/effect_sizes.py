@@ -11,10 +11,9 @@ torques into angles, counts as known: it is always known much better than these.
 import numpy as np
 
 from ...core import Array
-from .drive_parameters import Coefficients
-from .equation_sums import Fit, LeastSquares
+from .fitted_model import FittedModel
 from .identified_robot import IdentifiedValue
-from .spring_effects import GAP, GEAR, SLIP, SpringEffects
+from .spring_effects import GAP, GEAR, SLIP
 
 SIGNIFICANT = 5.0  # standard errors, above which an effect becomes part of the model
 LEAST_SHARE = 2e-3  # of the torque or deflection over the travel of the spring, and above this
@@ -24,23 +23,15 @@ KEYS = {SLIP: "hysteresis_torque", GAP: "backlash", GEAR: "kinematic_error"}
 class EffectSizes:
     """The effects of one joint in a fit."""
 
-    def __init__(
-        self,
-        effects: SpringEffects,
-        joint: int,
-        coefficients: Coefficients,
-        solver: LeastSquares,
-        fit: Fit,
-    ) -> None:
-        self._effects, self._solver, self._fit = effects, solver, fit
-        self._index = coefficients.parameters.index
-        self.stiffness = coefficients.stiffness(joint, fit.theta)[0]
+    def __init__(self, found: FittedModel, joint: int) -> None:
+        self._effects, self._found = found.equations.effects[joint], found
+        self.stiffness = found.coefficients.stiffness(joint, found.fit.theta)[0]
 
     def size(self, kind: str, order: int = 0) -> IdentifiedValue:
         """That of one effect: N m of a hysteresis, otherwise rad."""
         names = self._effects.groups[kind, order]
-        values = self._values(names)
         if kind == GEAR:
+            values = self._found.values(names)
             size = float(np.hypot(*values))
             return self._sum(names, values / max(size, 1e-300) / self.stiffness)
         return self._sum(names, self._weights(kind))
@@ -56,7 +47,7 @@ class EffectSizes:
         for (kind, order), names in self._effects.groups.items():
             size, key = self.size(kind, order), KEYS[kind]
             if kind == GEAR:
-                sine, cosine = self._values(names)
+                sine, cosine = self._found.values(names)
                 found[f"{key}.{order}.amplitude"] = size
                 phase = float(np.arctan2(cosine, sine))
                 error = size.error / max(size.value, 1e-300)
@@ -85,13 +76,10 @@ class EffectSizes:
         least = LEAST_SHARE * travel * (self.stiffness if kind == SLIP else 1.0)
         return size.value > max(SIGNIFICANT * size.error, least)
 
-    def _values(self, names: tuple[str, ...]) -> Array:
-        return self._fit.theta[[self._index[name] for name in names]]
-
     def _sum(self, names: tuple[str, ...], weights: Array) -> IdentifiedValue:
         """weights . parameters; elements that are at zero count as known."""
-        row = np.zeros(len(self._fit.theta))
-        row[[self._index[name] for name in names]] = weights
-        inner = row * (np.abs(self._fit.theta) > 0.0)
-        (each,) = self._solver.uncertainties(self._fit, inner[None])
-        return IdentifiedValue(float(row @ self._fit.theta), each.error, each.determined)
+        _, solver, fit = self._found
+        row = np.zeros(len(fit.theta))
+        row[self._found.indices(names)] = weights
+        (each,) = solver.uncertainties(fit, (row * (np.abs(fit.theta) > 0.0))[None])
+        return IdentifiedValue(float(row @ fit.theta), each.error, each.determined)

@@ -77,7 +77,7 @@ class EquationSums:
         parallel: ParallelFilter | None = None,
     ) -> None:
         self.channels, self._places, self.longest = channels, places, longest
-        self._parallel = parallel
+        self.parallel = parallel
         self._bands = [BandedEquations(each.columns, longest) for each in channels]
         self.sums = [each.sums for each in self._bands]
 
@@ -92,7 +92,7 @@ class EquationSums:
 
     def copied(self) -> EquationSums:
         """A copy, which may be changed."""
-        copy = EquationSums(self.channels, self._places, self.longest, self._parallel)
+        copy = EquationSums(self.channels, self._places, self.longest, self.parallel)
         for own, given in zip(copy._bands, self._bands, strict=True):
             own.sums += given.sums
             own.counts += given.counts
@@ -107,7 +107,7 @@ class EquationSums:
     @property
     def gain(self) -> Array:
         """(bands,) mean squares of the gain of the filter."""
-        edges, parallel = self._bands[0].edges, self._parallel
+        edges, parallel = self._bands[0].edges, self.parallel
         return np.ones(len(edges) - 1) if parallel is None else parallel.gain(edges)
 
     def subtract_noise(self, quiet: EquationSums, louder: Sequence[EquationSums]) -> None:
@@ -186,8 +186,8 @@ class LeastSquares:
         repeated: bool = False,
         misfit: Array | None = None,
     ) -> None:
-        self._sums, self._noisy = sums, noisy or sums
-        self._coefficients, self.parameters = coefficients, coefficients.parameters
+        self.sums, self._noisy = sums, noisy or sums
+        self.coefficients, self.parameters = coefficients, coefficients.parameters
         self._spectral = spectral
         self._free = np.flatnonzero(np.array(self.parameters.free))
         self._mean = np.array(self.parameters.mean)
@@ -202,7 +202,7 @@ class LeastSquares:
         theta = self._mean.copy() if begin is None else begin.copy()
         if begin is None:
             theta = self._approached(theta)
-        if not self._spectral and self._noisy is self._sums:
+        if not self._spectral and self._noisy is self.sums:
             theta = self._minimum(theta, self._concentrated)
         density = self._densities(theta, self._flat(self._powers(theta)))
         for _ in range(ROUNDS):
@@ -210,22 +210,21 @@ class LeastSquares:
             density = self._densities(theta, density)
             if is_settled := self._is_close(theta, before, density):
                 break
-        z = [self._coefficients.of(each, theta)[0] for each in self._sums.channels]
+        z = [self.coefficients.of(each, theta)[0] for each in self.sums.channels]
         return Fit(theta, z, density, is_settled)
 
-    def renewed(self, *, repeated: bool = False, misfit: Array | None = None) -> LeastSquares:
-        """The same for parameters that have changed since."""
-        return LeastSquares(
-            self._sums, self._coefficients, spectral=self._spectral, noisy=self._noisy,
-            repeated=repeated, misfit=misfit,
-        )  # fmt: skip
+    def renewed(self, **changed: Any) -> LeastSquares:
+        """The same for parameters that have changed since, with other keyword arguments."""
+        given: dict[str, Any] = {"spectral": self._spectral, "noisy": self._noisy}
+        return LeastSquares(self.sums, self.coefficients, **given | changed)
+
+    def of_others(self, sums: EquationSums, noisy: EquationSums | None = None) -> LeastSquares:
+        """The same for other sums."""
+        return LeastSquares(sums, self.coefficients, spectral=self._spectral, noisy=noisy)
 
     def otherwise_weighted(self) -> LeastSquares:
         """The same with weights by spectra, or without if these have them."""
-        return LeastSquares(
-            self._sums, self._coefficients, spectral=not self._spectral, noisy=self._noisy,
-            repeated=self._is_repeated,
-        )  # fmt: skip
+        return self.renewed(spectral=not self._spectral, repeated=self._is_repeated)
 
     def cost(self, fit: Fit) -> float:
         """The negative logarithm of likelihood and prior, with one weight for each equation."""
@@ -254,30 +253,30 @@ class LeastSquares:
     def _left_powers(self, theta: Array) -> Array:
         """Sums of squares (channels, bands) of the left sides of the equations."""
         rows = []
-        for channel, sums in zip(self._sums.channels, self._noisy.sums, strict=True):
-            left = left_side(channel, self._coefficients.of(channel, theta)[0])
+        for channel, sums in zip(self.sums.channels, self._noisy.sums, strict=True):
+            left = left_side(channel, self.coefficients.of(channel, theta)[0])
             rows.append(np.einsum("bpq,p,q->b", sums, left, left))
         return np.maximum(np.array(rows), 1e-300)
 
     def _powers(self, theta: Array) -> Array:
         """Sums of squares (channels, bands) of the residuals."""
         rows = []
-        for channel, sums in zip(self._sums.channels, self._noisy.sums, strict=True):
-            z, _ = self._coefficients.of(channel, theta)
+        for channel, sums in zip(self.sums.channels, self._noisy.sums, strict=True):
+            z, _ = self.coefficients.of(channel, theta)
             floor = FLOOR * np.einsum("bpp,p->b", sums, z**2)
             rows.append(np.maximum(np.einsum("bpq,p,q->b", sums, z, z), floor))
         return np.maximum(np.array(rows), 1e-300)
 
     def _flat(self, powers: Array) -> Array:
         """Densities that do not depend on the frequency."""
-        mean = powers.sum(axis=1) / np.maximum(self._sums.counts.sum(axis=1), 1.0)
+        mean = powers.sum(axis=1) / np.maximum(self.sums.counts.sum(axis=1), 1.0)
         return np.repeat(mean[:, None], powers.shape[1], axis=1)
 
     def _weighted(self, density: Array) -> list[Array]:
         """Sums over the bands of all channels, divided by the densities."""
         return [
             np.einsum("bpq,b->pq", sums, 1.0 / each)
-            for sums, each in zip(self._sums.sums, density, strict=True)
+            for sums, each in zip(self.sums.sums, density, strict=True)
         ]
 
     def _solved(self, theta: Array, density: Array) -> Array:
@@ -303,7 +302,7 @@ class LeastSquares:
         cost, gradient, H, _ = self._prior(theta)
         if not np.isfinite(cost):
             return Quadratic(cost, gradient, H, H)
-        for channel, G in zip(self._sums.channels, weighted, strict=True):
+        for channel, G in zip(self.sums.channels, weighted, strict=True):
             z, D, used = self._derivative(channel, theta)
             pull = G @ z
             cost += 0.5 * float(z @ pull)
@@ -320,6 +319,8 @@ class LeastSquares:
         for first, weight in self.parameters.weights.items():
             ten = slice(first, first + 10)
             found = divergence(theta[ten], self._mean[ten])
+            if found.value == np.inf:
+                return Quadratic(np.inf, gradient[self._free], H, H)
             value += weight * found.value
             gradient[ten] += weight * found.gradient
             H[ten, ten] += weight * found.hessian
@@ -336,7 +337,7 @@ class LeastSquares:
             return Quadratic(cost, gradient, H, H)
         across = np.zeros_like(H)
         for channel, sums, counts in zip(
-            self._sums.channels, self._totals(), self._sums.counts.sum(axis=1), strict=True
+            self.sums.channels, self._totals(), self.sums.counts.sum(axis=1), strict=True
         ):
             if counts == 0.0:
                 continue
@@ -358,13 +359,13 @@ class LeastSquares:
     def _totals(self) -> list[Array]:
         """A_j^T A_j (c, c) of all channels."""
         if self._total is None:
-            self._total = [each.sum(axis=0) for each in self._sums.sums]
+            self._total = [each.sum(axis=0) for each in self.sums.sums]
         return self._total
 
     def _derivative(self, channel: Channel, theta: Array) -> tuple[Array, Array, NDArray[np.intp]]:
         """z of a channel, its derivative with respect to the free parameters that it depends on,
         and their indices."""
-        z, D = self._coefficients.of(channel, theta)
+        z, D = self.coefficients.of(channel, theta)
         D = D[:, self._free]
         used = np.flatnonzero(D.any(axis=0))
         return z, D[:, used], used
@@ -373,7 +374,7 @@ class LeastSquares:
         """Densities (channels, bands) by whose inverses the equations are weighted: with spectral
         weights, or if smooth, as functions of the frequency; otherwise constant."""
         densities = np.ones(density.shape)
-        powers, middle = self._powers(theta), self._sums.middle
+        powers, middle = self._powers(theta), self.sums.middle
         for j, freedom in enumerate(self._freedom(theta, density)):
             bands = np.flatnonzero(freedom)
             if self._spectral or smooth:
@@ -392,7 +393,7 @@ class LeastSquares:
         smaller than those of the equations themselves: such bands have the density of the last band
         before them, as if the gain were no smaller.
         """
-        powers, middle, gain = self._powers(theta), self._sums.middle, self._sums.gain
+        powers, middle, gain = self._powers(theta), self.sums.middle, self.sums.gain
         found = np.ones(density.shape)
         spread = np.zeros((*density.shape, density.shape[1]))
         for j, freedom in enumerate(self._freedom(theta, density)):
@@ -411,10 +412,10 @@ class LeastSquares:
     def _freedom(self, theta: Array, density: Array) -> Array:
         """Degrees of freedom (channels, bands) of the residuals: the numbers of samples without
         those of the parameters that were fitted in each band."""
-        P = _inverse(self._curvature(theta, density, self._sums))
+        P = _inverse(self._curvature(theta, density, self.sums))
         found = np.zeros(density.shape)
         for j, (channel, sums, counts) in enumerate(
-            zip(self._sums.channels, self._sums.sums, self._sums.counts, strict=True)
+            zip(self.sums.channels, self.sums.sums, self.sums.counts, strict=True)
         ):
             _, D, used = self._derivative(channel, theta)
             across = D @ P[np.ix_(used, used)] @ D.T
@@ -499,11 +500,11 @@ class LeastSquares:
         coefficients by them, and their variances (m,) for a unit of the cost; 0 at bounds.
         """
         about = self._about(fit)
-        H = self._curvature(fit.theta, fit.density, self._sums)
+        H = self._curvature(fit.theta, fit.density, self.sums)
         kept = np.searchsorted(self._free, about.inner)
         H = H[np.ix_(kept, kept)]
-        G = np.einsum("bpq,b->pq", self._sums.sums[k], 1.0 / fit.density[k])
-        z, D = self._coefficients.of(self._sums.channels[k], fit.theta)
+        G = np.einsum("bpq,b->pq", self.sums.sums[k], 1.0 / fit.density[k])
+        z, D = self.coefficients.of(self.sums.channels[k], fit.theta)
         others = np.flatnonzero(~np.isin(about.inner, own))
         across = G @ D[:, about.inner[others]]
         Q = G - across @ _inverse(H[np.ix_(others, others)]) @ across.T
@@ -541,7 +542,7 @@ class LeastSquares:
     def _of_columns(self, fit: Fit, about: _About, channel: Channel, u: Array) -> Array:
         """The changes (columns, m) of the coefficients of an equation with changes (f, m) of the
         inner parameters."""
-        return np.asarray(self._coefficients.of(channel, fit.theta)[1][:, about.inner] @ u)
+        return np.asarray(self.coefficients.of(channel, fit.theta)[1][:, about.inner] @ u)
 
     def _about(self, fit: Fit) -> _About:
         """What the errors of all combinations have in common."""

@@ -207,7 +207,7 @@ def _moving(
 def sums_of(
     equations: DriveEquations,
     blocks: Sequence[Block],
-    parallel: ParallelFilter,
+    parallel: ParallelFilter | None,
     longest: int | None = None,
 ) -> EquationSums:
     """The sums of all blocks, which have passed the filter `parallel`."""

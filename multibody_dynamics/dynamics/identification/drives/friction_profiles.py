@@ -35,7 +35,8 @@ from scipy.special import ndtr
 from ...core import Array
 from .drive_equations import Channel
 from .drive_parameters import Coefficients
-from .equation_sums import EquationSums, Fit, LeastSquares
+from .equation_sums import EquationSums
+from .fitted_model import FittedModel
 from .friction_terms import NODES, VelocityNodes
 
 WIDTH = 1.96  # standard errors on either side
@@ -66,14 +67,12 @@ class _Grid(NamedTuple):
     variance: Array
 
 
-def friction_widenings(
-    coefficients: Coefficients, solver: LeastSquares, fit: Fit
-) -> dict[str, Widening]:
+def friction_widenings(model: FittedModel) -> dict[str, Widening]:
     """The factors by which the standard errors of friction parameters must be multiplied."""
     found: dict[str, Widening] = {}
-    for k, channel in enumerate(coefficients.equations.channels):
-        if coefficients.seeks_friction(channel):
-            found |= _Site(coefficients, channel).widenings(solver, fit, k)
+    for k, channel in enumerate(model.equations.channels):
+        if model.coefficients.seeks_friction(channel):
+            found |= _Site(model.coefficients, channel).widenings(model, k)
     return found
 
 
@@ -124,12 +123,11 @@ class _Site:
             theta[self._index[name]] = value
         return True
 
-    def widenings(self, solver: LeastSquares, fit: Fit, k: int) -> dict[str, Widening]:
+    def widenings(self, model: FittedModel, k: int) -> dict[str, Widening]:
         """The factors by name. k : the number of the equation."""
-        where = [self._index[name] for name in self._names]
-        rows = np.eye(len(fit.theta))[where]
-        errors = np.array([each.error for each in solver.uncertainties(fit, rows)])
-        g, Q, variance = solver.profile(fit, k, np.array(where))
+        fit, where = model.fit, model.indices(self._names)
+        errors = np.array([each.error for each in model.uncertainties(self._names)])
+        g, Q, variance = model.solver.profile(fit, k, np.array(where))
         logs = [
             _logs(self._nodes, float(fit.theta[i]), float(error))
             for name, i, error in zip(self._names, where, errors, strict=True)

@@ -21,9 +21,10 @@ from ...core import Array
 from ...elastic import Actuator, Actuators, Identified, Motor, Spring
 from ..bodies.joint_friction import COULOMB_VELOCITY, JointFriction
 from ..bodies.regressor import base_parameters, with_inertial_parameters
-from .drive_parameters import Coefficients, body_names
+from .drive_parameters import body_names
 from .effect_sizes import EffectSizes
-from .equation_sums import Fit, LeastSquares, Uncertainty
+from .equation_sums import Uncertainty
+from .fitted_model import FittedModel
 from .friction_profiles import Widening
 from .identified_robot import IdentifiedCovariance, IdentifiedRobot, IdentifiedValue
 
@@ -37,22 +38,16 @@ class FittedValues:
     """Computes values and their standard errors from a fit."""
 
     def __init__(
-        self,
-        coefficients: Coefficients,
-        solver: LeastSquares,
-        fit: Fit,
-        widenings: Mapping[str, Widening],
-        friction: JointFriction,
+        self, found: FittedModel, widenings: Mapping[str, Widening], friction: JointFriction
     ) -> None:
-        self._equations, self._parameters = coefficients.equations, coefficients.parameters
+        self._found, self._equations = found, found.equations
+        self._parameters = found.solver.parameters
         self._widenings, self._friction_before = widenings, friction
-        self._theta, self._index = fit.theta, self._parameters.index
-        self._coefficients = coefficients
-        self._gains, self._solver, self._fit = coefficients.gains, solver, fit
-        self._model = self._equations.model
+        self._theta, self._index = found.fit.theta, self._parameters.index
+        self._gains, self._model = found.coefficients.gains, self._equations.model
 
     def _uncertainties(self, rows: Array) -> list[Uncertainty]:
-        return self._solver.uncertainties(self._fit, np.atleast_2d(rows))
+        return self._found.solver.uncertainties(self._found.fit, rows)
 
     def _numbers(self, names: Sequence[str]) -> list[IdentifiedValue]:
         """Parameters by name; logarithms are converted to the numbers themselves."""
@@ -177,9 +172,7 @@ class FittedValues:
             owner, _, own = name.rpartition(".")
             found.setdefault(owner, {})[own] = value
         if j in self._equations.effects:
-            effects = self._equations.effects[j]
-            sizes = EffectSizes(effects, j, self._coefficients, self._solver, self._fit)
-            found[joint] |= sizes.found()
+            found[joint] |= EffectSizes(self._found, j).found()
         return found
 
     def _with_links(self, links: bool, motors: dict[str, dict[str, IdentifiedValue]]) -> Any:
@@ -247,7 +240,7 @@ class FittedValues:
         more, slopes = self._rows(drives)
         parts = [name.rpartition(".") for name in drives]
         public = [_public(f"{site}.{self._renamed(site, [own])[0]}") for site, _, own in parts]
-        covariance = self._solver.covariance(self._fit, np.concatenate([rows, slopes]))
+        covariance = self._found.solver.covariance(self._found.fit, np.concatenate([rows, slopes]))
         factors = np.array([1.0] * len(names) + [each.factor for each in self._wide(drives)])
         covariance *= np.outer(factors, factors)
         return IdentifiedCovariance(

@@ -9,15 +9,12 @@ The share of the residual that this part explains is what the term can be worth.
 from the spring, and products of filtered signals for filtered products.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from ...core import Array
-from .drive_equations import Channel
-from .drive_parameters import Coefficients
-from .equation_sums import Fit, left_side
-from .filtered_rows import CLOSE, OUTLIER, Block
+from .equation_sums import left_side
+from .filtered_rows import CLOSE, OUTLIER
+from .fitted_model import FittedModel
 from .friction_terms import FASTEST, SLOWEST
 
 NAMES = {
@@ -31,17 +28,14 @@ VELOCITIES = 12  # of the Stribeck effect that are tried
 SPARE = 4  # samples per column that are needed at least
 
 
-def explained(
-    coefficients: Coefficients, blocks: Sequence[Block], fit: Fit, k: int
-) -> dict[str, float]:
+def explained(found: FittedModel, k: int) -> dict[str, float]:
     """The shares of the mean square of the residual of equation k that each effect in NAMES would
     explain, beside the parameters that it has; without those of a negligible torque."""
-    equations = coefficients.equations
-    channel, place = equations.channels[k], equations.places[k]
+    coefficients, channel = found.coefficients, found.equations.channels[k]
     if channel.kind == "spring" or not coefficients.seeks_friction(channel):
         return {}
-    rows = np.concatenate([block.rows[block.used[:, k]][:, place] for block in blocks])
-    z, slope = coefficients.of(channel, fit.theta)
+    rows = found.columns(k)
+    z, slope = coefficients.of(channel, found.fit.theta)
     own = rows @ slope[:, np.flatnonzero(coefficients.parameters.free)]
     own = own[:, own.any(axis=0)]
     if len(rows) < SPARE * own.shape[1]:
@@ -53,31 +47,29 @@ def explained(
     errors, size = _rest(basis, rows @ z), rows @ left_side(channel, z)
     shares = {
         name: max(_share(_rest(basis, column), errors) for column in columns.T)
-        for name, columns in _candidates(coefficients, channel, rows, fit).items()
+        for name, columns in _candidates(found, k, rows).items()
     }
     power, negligible = float(errors @ errors), CLOSE**2 * float(size @ size)
     return {name: share for name, share in shares.items() if share * power > negligible}
 
 
-def _candidates(
-    coefficients: Coefficients, channel: Channel, rows: Array, fit: Fit
-) -> dict[str, Array]:
-    """Columns (k, m) of each effect, for different velocities."""
-    equations, block = coefficients.equations, channel.blocks
-    nodes, site = equations.nodes_of(channel), equations.site_of(channel)
-    velocity = fit.theta[coefficients.parameters.index[f"{site}.coulomb_velocity"]]
+def _candidates(found: FittedModel, k: int, rows: Array) -> dict[str, Array]:
+    """Columns (k, m) of each effect in the rows of equation k, for different velocities."""
+    channel = found.equations.channels[k]
+    nodes, block = found.equations.nodes_of(channel), channel.blocks
+    (velocity,) = found.values([f"{found.equations.site_of(channel)}.coulomb_velocity"])
     y = rows[:, block["coulomb"]] @ nodes.weights(velocity)[0]
-    found: dict[str, Array] = {}
+    columns: dict[str, Array] = {}
     if "stribeck" not in block:
         speeds = np.geomspace(SLOWEST, FASTEST, VELOCITIES) * nodes.speed
         v = rows[:, block["viscous"].start, None]
-        found["stribeck"] = y[:, None] * np.exp(-((v / speeds) ** 2))
+        columns["stribeck"] = y[:, None] * np.exp(-((v / speeds) ** 2))
     if "load" not in block and "spring" in block:
-        Q = rows[:, block["spring"]] @ fit.z[equations.channels.index(channel)][block["spring"]]
-        found["load"] = (y * np.abs(Q))[:, None]
+        Q = rows[:, block["spring"]] @ found.fit.z[k][block["spring"]]
+        columns["load"] = (y * np.abs(Q))[:, None]
     if "positional" in block:
-        found["positional"] = rows[:, block["positional"]]
-    return found
+        columns["positional"] = rows[:, block["positional"]]
+    return columns
 
 
 def _rest(basis: Array, column: Array) -> Array:

@@ -22,7 +22,7 @@ from ..bodies.regressor import with_inertial_parameters
 from ..signals.differentiation import HIGHEST, noise_cutoff
 from .drive_equations import Channel, DriveEquations, Options, measured_signals, motor_names
 from .drive_parameters import FRICTION, Coefficients
-from .effect_selection import BETTER, NO_EFFECTS, FittedModel, IncludedEffects, prediction
+from .effect_selection import BETTER, NO_EFFECTS, IncludedEffects, prediction
 from .effect_sizes import EffectSizes
 from .equation_sums import ROUNDS, EquationSums, LeastSquares, left_side
 from .filtered_rows import (
@@ -36,6 +36,7 @@ from .filtered_rows import (
     sums_of,
     without_outliers,
 )
+from .fitted_model import FittedModel
 from .friction_profiles import Widening, friction_widenings, searched_friction
 from .identified_robot import IdentifiedCovariance, IdentifiedRobot, IdentifiedValue
 from .identified_values import FittedValues
@@ -79,6 +80,13 @@ class ChannelResidual(NamedTuple):
     held_size: float
     held_before: float
     held_after: float
+
+
+class Start(NamedTuple):
+    """Values of a first fit by name, and its sites of friction with bristles."""
+
+    values: dict[str, float]
+    presliding: frozenset[str]
 
 
 class Course(NamedTuple):
@@ -161,11 +169,11 @@ def identify_robot(
 def _begun(
     fresh: Callable[..., _Identification],
     effects: IncludedEffects = NO_EFFECTS,
-    nearby: _Identification | None = None,
+    start: Start | None = None,
 ) -> _Identification:
-    """An identification after its first fit, which begins at that of one nearby."""
+    """An identification after its first fit."""
     found = fresh(effects=effects)
-    found.begin(nearby)
+    found.begin(start)
     return found
 
 
@@ -174,16 +182,21 @@ def _with_effects(begun: Callable[..., _Identification]) -> _Identification:
     the springs, then of friction, whose errors they explain in part."""
     found = begun()
     if springs := found.possible_springs():
-        tried = begun(effects=IncludedEffects(springs), nearby=found)
-        if springs := tried.better_springs(found):
-            found = begun(effects=IncludedEffects(springs), nearby=tried)
+        tried = begun(IncludedEffects(springs), found.start)
+        springs, start = tried.better_springs(found), tried.start
+        del tried  # the rows of each fill most of the memory
+        if springs:
+            del found
+            found = begun(IncludedEffects(springs), start)
     if sites := found.reversing:
-        tried = begun(effects=IncludedEffects(springs, sites), nearby=found)
+        tried, start = begun(IncludedEffects(springs, sites), found.start), found.start
         better = tried.better_presliding(found)
         if better == sites:
-            found = tried
-        elif better:
-            found = begun(effects=IncludedEffects(springs, better), nearby=found)
+            return tried
+        del tried
+        if better:
+            del found
+            found = begun(IncludedEffects(springs, better), start)
     return found
 
 
@@ -236,7 +249,7 @@ class _Identification:
         begin = min(run.start for run in self.runs)
         self.middle = (0.5 * (begin + max(ends)), max(max(ends) - begin, 1e-3))
 
-    def begin(self, nearby: _Identification | None = None) -> None:
+    def begin(self, start: Start | None = None) -> None:
         """The first fit, from the prior or from that of another identification."""
         self.blocks, resting = self._filtered()
         self.sums = self._sums(self.blocks)
@@ -246,7 +259,7 @@ class _Identification:
         ).of(self.sums)  # fmt: skip
         self.prior = np.array(self.parameters.mean)
         self.coefficients = Coefficients(self.equations, self.parameters, self.gains)
-        self._fit_first(None if nearby is None else nearby._values_for(self))
+        self._fit_first(None if start is None else self._values_from(start))
 
     @property
     def reversing(self) -> frozenset[str]:
@@ -258,9 +271,7 @@ class _Identification:
         for k, channel in enumerate(self.equations.channels):
             if channel.kind == "spring" or not self.coefficients.seeks_friction(channel):
                 continue
-            place, nodes = self.equations.places[k], self.equations.nodes_of(channel)
-            rows = [block.rows[block.used[:, k]][:, place] for block in self.blocks]
-            columns = np.concatenate(rows)
+            columns, nodes = self.fitted.columns(k), self.equations.nodes_of(channel)
             v = np.abs(columns[:, channel.blocks["viscous"].start])
             power, slow = (columns @ self.fit.z[k]) ** 2, v < SLOW * nodes.speed
             if min(slow.sum(), (~slow).sum()) < channel.unknowns:
@@ -271,10 +282,8 @@ class _Identification:
 
     @property
     def fitted(self) -> FittedModel:
-        """What the first fit found."""
-        spectral = self.settings.spectral
-        filtered = self.plan.filters[0].equations
-        return FittedModel(self.coefficients, self.blocks, self.fit, filtered, spectral)
+        """What the last fit found."""
+        return FittedModel(self.blocks, self.solver, self.fit)
 
     def possible_springs(self) -> dict[int, SpringEffects]:
         """The effects of springs and gears that these recordings may show."""
@@ -289,10 +298,9 @@ class _Identification:
         ratios, found = prediction(self.fitted, plain.fitted), {}
         for j, each in self.equations.effects.items():
             own = [k for k, channel in enumerate(self.equations.channels) if channel.joint == j]
-            if ratios[own].prod() < BETTER:
-                sizes = EffectSizes(each, j, self.coefficients, self.solver, self.fit)
-                if kinds := sizes.significant():
-                    found[j] = each.only(kinds)
+            kinds = EffectSizes(self.fitted, j).significant()
+            if kinds and ratios[own].prod() < BETTER:
+                found[j] = each.only(kinds)
         return found
 
     def better_presliding(self, plain: _Identification) -> frozenset[str]:
@@ -319,9 +327,7 @@ class _Identification:
         """The errors of the encoders that the first fit shows; those known so far if no others."""
         if not (self.settings.friction and self.settings.springs):
             return self.sensors
-        return recognised(
-            self.sensors, self.equations, self.coefficients, self.solver, self.fit, self.blocks
-        )
+        return recognised(self.sensors, self.fitted)
 
     def result(
         self, progress: Callable[[int, int], None] = lambda done, total: None
@@ -347,23 +353,16 @@ class _Identification:
                 )
                 is_complete = False
                 break
-        reader = FittedValues(
-            self.coefficients, self.solver, self.fit, self.widenings, self.friction
-        )
+        reader = FittedValues(self.fitted, self.widenings, self.friction)
         robot = reader.robot(self.settings.links)
         robot = replace(robot, delays=self.sensors.with_delays(robot.delays, self.model))
         combinations = reader.combinations() if self.settings.links else {}
-        index = self.parameters.index
-        self.notes += self.sensors.notes(
-            self.model.joint_names,
-            {
-                j: tuple(
-                    float(self.fit.theta[index[f"{self.model.joint_names[j]}.{name} of position"]])
-                    for name in ("sine", "cosine")
-                )
-                for j in self.sensors.positional
-            },
-        )
+        names = self.model.joint_names
+        positional = {
+            j: self.fitted.values(f"{names[j]}.{kind} of position" for kind in ("sine", "cosine"))
+            for j in self.sensors.positional
+        }
+        self.notes += self.sensors.notes(names, positional)
         self._remark(reader)
         held = self._held_blocks()
         found = RobotIdentification(
@@ -392,20 +391,25 @@ class _Identification:
         for _ in range(1 + sensors.is_shifted):
             plan = FilterPlan(sensors.corrected(self.held), self.cutoff)
             held = filtered_blocks(self.equations, plan, plan.pieces, self.middle)
-            sensors = shifted(
-                sensors, self.equations, self.coefficients, self.solver, self.fit, held
-            )
+            sensors = shifted(sensors, self.fitted._replace(blocks=held))
         return held
 
-    def _values_for(self, other: _Identification) -> Array:
-        """Parameters of another identification from those of this one, where they have them."""
-        theta, index = other.prior.copy(), self.parameters.index
-        renewed = other.equations.options.presliding ^ self.equations.options.presliding
+    @property
+    def start(self) -> Start:
+        """What another identification may begin with."""
+        rows = zip(self.parameters.names, self.fit.theta.tolist(), strict=True)
+        return Start(dict(rows), self.equations.options.presliding)
+
+    def _values_from(self, start: Start) -> Array:
+        """The initial values of the parameters, with those of a start where it has them."""
+        theta = self.prior.copy()
+        renewed = self.equations.options.presliding ^ start.presliding
         kept = {f"{site}.coulomb_velocity" for site in renewed}
-        rows = zip(other.parameters.names, other.parameters.free, strict=True)
-        for k, (name, free) in enumerate(rows):
-            if free and name in index and name not in kept:
-                theta[k] = self.fit.theta[index[name]]
+        for k, (name, free) in enumerate(
+            zip(self.parameters.names, self.parameters.free, strict=True)
+        ):
+            if free and name in start.values and name not in kept:
+                theta[k] = start.values[name]
         return theta
 
     def _fit_first(self, begin: Array | None = None) -> None:
@@ -448,7 +452,7 @@ class _Identification:
                 break
             self._require_enough(kept)
             sums = self._sums(kept)
-            solver = LeastSquares(sums, self.coefficients, spectral=self.settings.spectral)
+            solver = self.solver.of_others(sums)
             fit = solver.fit(self.fit.theta)
             before, after = self._counts(self.blocks), self._counts(kept)
             lost = 1.0 - after / np.maximum(before, 1)
@@ -529,19 +533,17 @@ class _Identification:
         reconstructed = self.equations.is_elastic & ~self.equations.has_deflection
         if reconstructed.any() or not any(row.any() for rows in noise for row in rows):
             return
-        pieces = self.plan.first(NOISE_SAMPLES)
+        pieces, longest = self.plan.first(NOISE_SAMPLES), self.sums.longest
         parts = [
             self._sums(
                 filtered_blocks(self.equations, self.plan, pieces, self.middle, given, seed),
-                self.sums.longest,
+                longest,
             )
             for given, seed in ((None, 0), (noise, 1), (noise, -1))
         ]
         clean = self.sums.copied()
         clean.subtract_noise(parts[0], parts[1:])
-        solver = LeastSquares(
-            clean, self.coefficients, spectral=self.settings.spectral, noisy=self.sums
-        )
+        solver = self.solver.of_others(clean, noisy=self.sums)
         try:
             better = solver.fit(self.fit.theta)
         except DynamicsError:
@@ -582,9 +584,9 @@ class _Identification:
             parameters.free[index[name]] = parameters.free[index[f"{site}.viscous"]]
         drifting = self.solver.renewed()
         fit = drifting.fit(self.fit.theta)
-        rows = np.eye(len(fit.theta))[[index[name] for name in names]]
+        errors = FittedModel(self.blocks, drifting, fit).uncertainties(names)
         significant, notes = [], []
-        for name, each in zip(names, drifting.uncertainties(fit, rows), strict=True):
+        for name, each in zip(names, errors, strict=True):
             site, _, kind = name.removesuffix(" drift").rpartition(".")
             base = float(fit.theta[index[f"{site}.{kind}"]])
             change = float(fit.theta[index[name]])
@@ -631,8 +633,7 @@ class _Identification:
                 )
                 if parameters.free[index[name]]
             ]
-            rows = np.eye(len(fit.theta))[[index[name] for name in names]]
-            found = solver.uncertainties(fit, rows) if names else ()
+            found = FittedModel(self.blocks, solver, fit).uncertainties(names) if names else ()
             doubtful: dict[str, tuple[float, str]] = {}
             vague: set[str] = set()
             for name, each in zip(names, found, strict=True):
@@ -676,10 +677,8 @@ class _Identification:
                 continue
             names += [f"link {joint}.{kind}" for kind in (*FRICTION, "coulomb_velocity")]
             names.append(f"{joint}.damping")
-            rows = np.eye(len(self.fit.theta))[[index[name] for name in springs.names]]
-            for name, each in zip(
-                springs.names, self.solver.uncertainties(self.fit, rows), strict=True
-            ):
+            errors = self.fitted.uncertainties(springs.names)
+            for name, each in zip(springs.names, errors, strict=True):
                 value, known = float(self.fit.theta[index[name]]), float(self.prior[index[name]])
                 is_vague = each.error > VAGUE * abs(value)
                 agrees = abs(value - known) < CONTRADICTING * each.error
@@ -706,8 +705,7 @@ class _Identification:
     def _judge(self) -> None:
         """Errors that include those of the model, where it lacks an effect, and which this may
         be."""
-        parallel, longest = self.plan.filters[0].equations, self.sums.longest
-        found = misfit(self.equations, self.blocks, parallel, self.solver, self.fit, longest)
+        found = misfit(self.fitted)
         if not found.is_significant:
             return
         self.solver = self.solver.renewed(repeated=True, misfit=found.deviations)
@@ -716,10 +714,9 @@ class _Identification:
             f"{found.ratio**0.5:.1f} times as much as noise explains; stated errors include this"
         )
         for k, channel in enumerate(self.equations.channels):
-            shares = explained(self.coefficients, self.blocks, self.fit, k)
             named = [
                 f"{share:.0%} like {NAMES[name]}"
-                for name, share in shares.items()
+                for name, share in explained(self.fitted, k).items()
                 if share > NOTABLE
             ]
             if named:
@@ -728,7 +725,7 @@ class _Identification:
 
     def _widen(self) -> None:
         """How much wider the intervals of friction are than those of a quadratic likelihood."""
-        self.widenings = friction_widenings(self.coefficients, self.solver, self.fit)
+        self.widenings = friction_widenings(self.fitted)
 
     def _remark(self, reader: FittedValues) -> None:
         """Notes about the data and about what they do not determine."""

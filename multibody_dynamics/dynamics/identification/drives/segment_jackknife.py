@@ -28,10 +28,8 @@ from scipy.stats import chi2
 from scipy.stats import t as student
 
 from ...core import Array, DynamicsError
-from ..signals.parallel_filter import ParallelFilter
-from .drive_equations import DriveEquations
-from .equation_sums import Fit, LeastSquares
 from .filtered_rows import Block, sums_of
+from .fitted_model import FittedModel
 
 LONGEST = 8.0  # s, of a segment
 FEWEST = 4  # of a block
@@ -48,19 +46,11 @@ class Misfit(NamedTuple):
     deviations: Array
 
 
-def misfit(
-    equations: DriveEquations,
-    blocks: Sequence[Block],
-    parallel: ParallelFilter,
-    solver: LeastSquares,
-    fit: Fit,
-    longest: int,
-) -> Misfit:
-    """What the segments of the blocks, which have passed the filter `parallel`, say of a fit.
-
-    longest : samples of the longest block of the sums that were fitted.
-    """
-    parts = (sums_of(equations, [each], parallel, longest) for each in segments(blocks))
+def misfit(model: FittedModel) -> Misfit:
+    """What the segments of the blocks say of a fit."""
+    blocks, solver, fit = model
+    sums, equations = solver.sums, model.equations
+    parts = (sums_of(equations, [each], sums.parallel, sums.longest) for each in segments(blocks))
     found = solver.deviations(fit, parts)
     count = len(found)
     found = (found - found.mean(axis=0)) * np.sqrt((count - 1) / count)

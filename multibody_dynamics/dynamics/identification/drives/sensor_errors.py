@@ -30,9 +30,9 @@ from scipy.interpolate import CubicSpline
 from ...core import Array
 from ...model import MultibodyModel
 from .drive_equations import DriveEquations
-from .drive_parameters import DELAY_SPREAD, Coefficients
-from .equation_sums import Fit, LeastSquares
-from .filtered_rows import Block, residuals_of
+from .drive_parameters import DELAY_SPREAD
+from .filtered_rows import residuals_of
+from .fitted_model import FittedModel
 from .identified_robot import IdentifiedValue, Values
 from .measured_run import SIGNALS, MeasuredRun
 from .spring_effects import SLIP
@@ -96,7 +96,7 @@ class SensorErrors:
             found.setdefault(model.joint_names[j], {})["encoder"] = value
         return found
 
-    def notes(self, names: Sequence[str], positional: Mapping[int, tuple[float, ...]]) -> list[str]:
+    def notes(self, names: Sequence[str], positional: Mapping[int, Array]) -> list[str]:
         """What was recognised, for joints of these names, and what follows from it. positional :
         factors of sine and cosine by joint, N m."""
         shifted = [j for j in range(len(names)) if any(zero[j] for zero in self.zero.values())]
@@ -162,17 +162,10 @@ def corrected(run: MeasuredRun, delay: Array, zero: Array) -> MeasuredRun:
     return replace(run, **joined, starts=tuple(starts), start=run.start + edge / run.rate)
 
 
-def recognised(
-    known: SensorErrors,
-    equations: DriveEquations,
-    coefficients: Coefficients,
-    solver: LeastSquares,
-    fit: Fit,
-    blocks: Sequence[Block],
-) -> SensorErrors:
+def recognised(known: SensorErrors, model: FittedModel) -> SensorErrors:
     """The errors after a fit to runs without those known so far; `known` itself if there are no
     others."""
-    joints = _joints(equations, coefficients, solver, fit, blocks)
+    joints = _joints(model)
     if not joints:
         return known
     delay = _delays(known, joints)
@@ -187,37 +180,23 @@ def recognised(
         zero,
         known.joined | joined,
         known.positional | compensated,
-        _command(equations, coefficients, solver, fit),
+        _command(model),
     )
 
 
-def shifted(
-    known: SensorErrors,
-    equations: DriveEquations,
-    coefficients: Coefficients,
-    solver: LeastSquares,
-    fit: Fit,
-    blocks: Sequence[Block],
-) -> SensorErrors:
+def shifted(known: SensorErrors, model: FittedModel) -> SensorErrors:
     """The same with the zeros that the residuals of other runs show, where zeros are wrong."""
     if not known.zero:
         return known
-    joints = _joints(equations, coefficients, solver, fit, blocks)
-    begun = [each for each in joints if any(zero[each.joint] for zero in known.zero.values())]
+    begun = [
+        each for each in _joints(model) if any(zero[each.joint] for zero in known.zero.values())
+    ]
     return replace(known, zero=_zeros(known, begun, with_offset=False))
 
 
-def _joints(
-    equations: DriveEquations,
-    coefficients: Coefficients,
-    solver: LeastSquares,
-    fit: Fit,
-    blocks: Sequence[Block],
-) -> list[_Joint]:
+def _joints(model: FittedModel) -> list[_Joint]:
     """The joints with both equations, as far as they moved."""
-    found = [
-        _Joint(equations, coefficients, solver, fit, blocks, pair) for pair in _pairs(equations)
-    ]
+    found = [_Joint(model, pair) for pair in _pairs(model.equations)]
     return [each for each in found if len(each.errors) > FEWEST]
 
 
@@ -238,38 +217,29 @@ def _pairs(equations: DriveEquations) -> list[tuple[int, int]]:
 class _Joint:
     """What a fit says of the encoders of one joint."""
 
-    def __init__(
-        self,
-        equations: DriveEquations,
-        coefficients: Coefficients,
-        solver: LeastSquares,
-        fit: Fit,
-        blocks: Sequence[Block],
-        pair: tuple[int, int],
-    ) -> None:
+    def __init__(self, model: FittedModel, pair: tuple[int, int]) -> None:
+        equations, fit = model.equations, model.fit
         motor, link = (equations.channels[k] for k in pair)
-        index = coefficients.parameters.index
-        self.joint, self._theta = link.joint, fit.theta
+        self.joint = link.joint
         sites = [equations.site_of(each) for each in (motor, link)]
-        self.stiffness, share = coefficients.stiffness(self.joint, fit.theta)
-        rows = [index[f"{site}.viscous"] for site in sites]
-        self.viscous = fit.theta[rows]
-        each = solver.uncertainties(fit, np.eye(len(fit.theta))[rows])
+        self.stiffness, share = model.coefficients.stiffness(self.joint, fit.theta)
+        names = [f"{site}.viscous" for site in sites]
+        self.viscous = model.values(names)
+        each = model.uncertainties(names)
         self.negative = (
             min(v + NEGATIVE * e.error for v, e in zip(self.viscous, each, strict=True)) < 0.0
         )
-        self.offset = fit.theta[[index[f"{site}.offset"] for site in sites]]
+        self.offset = model.values(f"{site}.offset" for site in sites)
         self.held = 0.0  # N m of slip elements, whose states at the beginning are unknown
         effects = equations.effects.get(self.joint)
         self.shortest = 0.0 if effects is None else SHORTEST
         if effects is not None and effects.slips:
-            elements = fit.theta[[index[name] for name in effects.groups[SLIP, 0]]]
-            self.held = float(effects.limits @ elements)
-        self.coulomb = np.abs(fit.theta[[index[f"{site}.coulomb"] for site in sites]]).sum()
+            self.held = float(effects.limits @ model.values(effects.groups[SLIP, 0]))
+        self.coulomb = np.abs(model.values(f"{site}.coulomb" for site in sites)).sum()
         positional = link.blocks["positional"]
         own = [motor.blocks[name] for name in REFITTED if name in motor.blocks]
         errors, runs, shapes = [], [], []
-        for block in blocks:
+        for block in model.blocks:
             used = block.used[:, pair].all(axis=1)
             errors.append(residuals_of(equations, block, fit.z)[used][:, pair] * [1.0, share])
             runs.append(np.full(int(used.sum()), block.run))
@@ -344,18 +314,16 @@ def _delays(known: SensorErrors, joints: Sequence[_Joint]) -> Array:
     return known.delay if is_close else delays
 
 
-def _command(
-    equations: DriveEquations, coefficients: Coefficients, solver: LeastSquares, fit: Fit
-) -> tuple[float, float]:
+def _command(model: FittedModel) -> tuple[float, float]:
     """Mean and standard deviation of the delays of all commands."""
-    index, free = coefficients.parameters.index, coefficients.parameters.free
-    names = [f"{motor}.command delay" for motor in equations.motor_names]
-    rows = [index[name] for name in names if free[index[name]]]
-    if not rows:
+    parameters = model.solver.parameters
+    delays = [f"{motor}.command delay" for motor in model.equations.motor_names]
+    names = [name for name in delays if parameters.free[parameters.index[name]]]
+    if not names:
         return 0.0, DELAY_SPREAD
-    each = solver.uncertainties(fit, np.eye(len(fit.theta))[rows])
-    weights = np.array([1.0 / (one.error**2 + SAME_BUS**2) for one in each])
-    return float(weights @ fit.theta[rows] / weights.sum()), SAME_BUS
+    errors = [each.error for each in model.uncertainties(names)]
+    weights = np.array([1.0 / (error**2 + SAME_BUS**2) for error in errors])
+    return float(weights @ model.values(names) / weights.sum()), SAME_BUS
 
 
 def _zeros(

@@ -4,49 +4,20 @@
 """Columns that a recording needs predict what was not fitted; those that it does not need fit
 better, but predict no better."""
 
-from types import SimpleNamespace
-
 import numpy as np
 from scipy.signal import lfilter
 
-from multibody_dynamics.dynamics.identification.drives.drive_equations import Channel
-from multibody_dynamics.dynamics.identification.drives.drive_parameters import Parameters
+from linear_equation import fitted
 from multibody_dynamics.dynamics.identification.drives.effect_selection import (
     BETTER,
     PARTS,
-    FittedModel,
     prediction,
+    squares,
 )
-from multibody_dynamics.dynamics.identification.drives.equation_sums import LeastSquares
-from multibody_dynamics.dynamics.identification.drives.filtered_rows import Block, sums_of
-from multibody_dynamics.dynamics.identification.signals.parallel_filter import ParallelFilter
+from multibody_dynamics.dynamics.identification.drives.filtered_rows import Block
 
-COUNT = 600
-PARALLEL = ParallelFilter(500.0, 5.0)
-
-
-class Linear:
-    """Coefficients of the equation y = A x: the parameters themselves."""
-
-    def __init__(self, columns):
-        self.parameters = Parameters()
-        for k in range(columns):
-            self.parameters.add(f"x{k}", 0.0, 1e3)
-        blocks = {"links": slice(0, columns), "signal": slice(columns, columns + 1)}
-        channels = [Channel("rigid", 0, 0, blocks, columns + 1)]
-        self.equations = SimpleNamespace(channels=channels, places=[slice(1, columns + 2)])
-
-    def of(self, channel, theta):
-        return np.append(theta, -1.0), np.vstack([np.eye(len(theta)), np.zeros(len(theta))])
-
-
-def fitted(A, y, used):
-    """One equation with one weight, fitted."""
-    linear = Linear(A.shape[1])
-    blocks = [Block(0, np.column_stack([np.arange(COUNT), A, y]), used)]
-    sums = sums_of(linear.equations, blocks, PARALLEL)
-    fit = LeastSquares(sums, linear, spectral=False).fit()
-    return FittedModel(linear, blocks, fit, PARALLEL, False)
+COUNT, PRIOR = 600, 1e3
+TIMES = np.arange(COUNT)
 
 
 def recording(seed, size):
@@ -70,7 +41,7 @@ def test_what_is_missing_predicts_better_and_by_as_much_as_ordinary_least_square
     used = np.ones((COUNT, 1), dtype=bool)
     A, more, y = recording(0, 2.0)
     whole = np.column_stack([A, more[:, :3]])
-    (found,) = prediction(fitted(whole, y, used), fitted(A, y, used))
+    (found,) = prediction(fitted(TIMES, whole, y, used, PRIOR), fitted(TIMES, A, y, used, PRIOR))
     assert found < BETTER
     np.testing.assert_allclose(found, unseen(whole, y) / unseen(A, y), rtol=1e-6)
 
@@ -79,9 +50,9 @@ def test_what_is_not_missing_fits_better_but_predicts_worse():
     used = np.ones((COUNT, 1), dtype=bool)
     A, more, y = recording(1, 0.0)
     whole = np.column_stack([A, more])
-    tried, plain = fitted(whole, y, used), fitted(A, y, used)
-    inside = (tried.squares([used], tried.fit.z) / plain.squares([used], plain.fit.z)).item()
-    assert inside < 1.0
+    tried, plain = fitted(TIMES, whole, y, used, PRIOR), fitted(TIMES, A, y, used, PRIOR)
+    inside = squares(tried, [used], tried.fit.z) / squares(plain, [used], plain.fit.z)
+    assert inside.item() < 1.0
     assert prediction(tried, plain).item() >= 1.0
 
 
@@ -91,13 +62,12 @@ def test_samples_that_one_model_leaves_out_are_judged_in_neither():
     fewer[:90] = False
     A, more, y = recording(0, 2.0)
     whole = np.column_stack([A, more[:, :3]])
-    tried, plain = fitted(whole, y, fewer), fitted(A, y, fewer)
+    tried, plain = fitted(TIMES, whole, y, fewer, PRIOR), fitted(TIMES, A, y, fewer, PRIOR)
     rows = plain.blocks[0].rows.copy()
     rows[:90, -1] += 50.0  # would dominate everything
     disturbed = plain._replace(blocks=[Block(0, rows, fewer)])
     np.testing.assert_array_equal(prediction(tried, disturbed), prediction(tried, plain))
     with_all = [Block(0, rows, used)]
-    judged = plain.squares([fewer], plain.fit.z)
-    np.testing.assert_array_equal(
-        plain._replace(blocks=with_all).squares([fewer], plain.fit.z), judged
-    )
+    judged = squares(plain, [fewer], plain.fit.z)
+    disturbed = plain._replace(blocks=with_all)
+    np.testing.assert_array_equal(squares(disturbed, [fewer], plain.fit.z), judged)

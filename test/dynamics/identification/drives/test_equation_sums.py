@@ -6,8 +6,8 @@ prior does not draw the result."""
 
 import numpy as np
 
+from linear_equation import LinearEquation
 from multibody_dynamics.dynamics.identification.drives.drive_equations import Channel
-from multibody_dynamics.dynamics.identification.drives.drive_parameters import Parameters
 from multibody_dynamics.dynamics.identification.drives.equation_sums import (
     EquationSums,
     LeastSquares,
@@ -48,33 +48,19 @@ def test_noise_of_known_size_is_taken_away_from_the_sums():
     assert error < 0.1 < np.abs(before - wanted).max() / wanted.max()
 
 
-class Linear:
-    """Coefficients of the equations y = A x: the parameters themselves."""
-
-    def __init__(self, parameters):
-        self.parameters = parameters
-
-    def of(self, channel, theta):
-        return np.append(theta, -1.0), np.vstack([np.eye(len(theta)), np.zeros(len(theta))])
-
-
 def fits_with_a_wrong_prior(seed, repeated):
     """Two rows of values and errors: a fit whose prior is many of its deviations off, and a last
     fit with the prior about its result."""
     rng = np.random.default_rng(seed)
     A = np.random.default_rng(99).normal(size=(400, 3)) * [1.0, 0.12, 1e-4]
-    blocks = {"links": slice(0, 3), "signal": slice(3, 4)}
-    channels = [Channel("rigid", 0, 0, blocks, 4)]
-    sums = EquationSums(channels, [slice(0, 4)], len(A))
+    linear = LinearEquation((4.0, 4.0, 4.0), 0.5)
+    sums = EquationSums(linear.equations.channels, [slice(0, 4)], len(A))
     y = A @ TRUE + 0.3 * rng.normal(size=len(A))
     sums.add(0, np.column_stack([A, y]))
-    parameters = Parameters()
-    for k, mean in enumerate((4.0, 4.0, 4.0)):
-        parameters.add(f"x{k}", mean, 0.5)
-    fit = LeastSquares(sums, Linear(parameters)).fit()
+    fit = LeastSquares(sums, linear).fit()
     if repeated:
-        parameters.mean[:] = fit.theta.tolist()
-    solver = LeastSquares(sums, Linear(parameters), repeated=repeated)
+        linear.parameters.mean[:] = fit.theta.tolist()
+    solver = LeastSquares(sums, linear, repeated=repeated)
     fit = solver.fit(fit.theta)
     return fit.theta, solver.uncertainties(fit, np.eye(3)), solver.covariance(fit, np.eye(3))
 
@@ -107,18 +93,14 @@ def test_stated_errors_of_filtered_samples_are_those_of_repeated_noise():
     parallel = ParallelFilter(500.0, 5.0)
     t = np.arange(5000) / 500.0
     A = np.stack([np.sin(2.0 * t), np.cos(3.1 * t), np.ones_like(t)], axis=1)
-    channels = [Channel("rigid", 0, 0, {"links": slice(0, 3), "signal": slice(3, 4)}, 4)]
-    z = []
+    linear, z = LinearEquation(np.zeros(3), 100.0), []
     for seed in range(60):
         y = A @ TRUE + 0.3 * np.random.default_rng(seed).normal(size=len(A))
         table = np.column_stack([A, y])
         (rows,) = parallel.blocks(lambda part, table=table: table[part], len(table))
-        sums = EquationSums(channels, [slice(0, 4)], len(rows), parallel)
+        sums = EquationSums(linear.equations.channels, [slice(0, 4)], len(rows), parallel)
         sums.add(0, rows)
-        parameters = Parameters()
-        for k in range(3):
-            parameters.add(f"x{k}", 0.0, 100.0)
-        solver = LeastSquares(sums, Linear(parameters), spectral=False)
+        solver = LeastSquares(sums, linear, spectral=False)
         fit = solver.fit()
         errors = [each.error for each in solver.uncertainties(fit, np.eye(3))]
         z.append((fit.theta - TRUE) / errors)

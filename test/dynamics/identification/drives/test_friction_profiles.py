@@ -69,8 +69,8 @@ def test_little_noise_makes_the_likelihood_quadratic(monkeypatch):
 def test_values_beyond_the_ends_of_an_interval_have_a_probability_of_five_percent(
     monkeypatch, kind
 ):
-    _, (coefficients, solver, fit), widenings = identified(monkeypatch, 0.1, seed=1)
-    parameters = coefficients.parameters
+    _, ((_, solver, fit),), widenings = identified(monkeypatch, 0.1, seed=1)
+    parameters = solver.parameters
     weighted = solver._weighted(fit.density)
     least = solver._model(fit.theta, weighted).value
     name = f"link {recorded()[0].joint_names[1]}.{kind}"

@@ -27,7 +27,7 @@ def shares(work):
     """Those that are notable, by site."""
     equations, found = work.equations, {}
     for k, channel in enumerate(equations.channels):
-        every = explained(work.coefficients, work.blocks, work.fit, k)
+        every = explained(work.fitted, k)
         assert every.keys() <= NAMES.keys()
         found[equations.site_of(channel)] = {x for x, share in every.items() if share > NOTABLE}
     return found
@@ -59,5 +59,5 @@ def test_the_share_is_that_of_a_fit_with_one_column_more():
         scaled = scaled / np.linalg.norm(scaled, axis=0)
         rest = rows @ z - scaled @ np.linalg.lstsq(scaled, rows @ z, rcond=1e-12)[0]
         left.append(rest @ rest)
-    share = explained(co, work.blocks, fit, k)["load"]
+    share = explained(work.fitted, k)["load"]
     assert share == pytest.approx(1.0 - left[1] / left[0], rel=0.05)

@@ -3,39 +3,18 @@
 
 """Deviations are those of least squares without a segment; they show what a model lacks."""
 
-from types import SimpleNamespace
-
 import numpy as np
 from scipy.stats import t as student
 
-from multibody_dynamics.dynamics.identification.drives.drive_equations import Channel
-from multibody_dynamics.dynamics.identification.drives.drive_parameters import Parameters
-from multibody_dynamics.dynamics.identification.drives.equation_sums import LeastSquares
-from multibody_dynamics.dynamics.identification.drives.filtered_rows import Block, sums_of
+from linear_equation import fitted
 from multibody_dynamics.dynamics.identification.drives.segment_jackknife import (
     FEWEST,
     LONGEST,
     misfit,
     segments,
 )
-from multibody_dynamics.dynamics.identification.signals.parallel_filter import ParallelFilter
 
 RATE, COUNT, TRUE = 50.0, 12000, np.array([2.0, -1.0])
-PARALLEL = ParallelFilter(500.0, 5.0)
-
-
-class Linear:
-    """Coefficients of the equation y = A x: the parameters themselves."""
-
-    def __init__(self):
-        self.parameters = Parameters()
-        for k in range(2):
-            self.parameters.add(f"x{k}", 0.0, 1e4)
-        channels = [Channel("rigid", 0, 0, {"links": slice(0, 2), "signal": slice(2, 3)}, 3)]
-        self.equations = SimpleNamespace(channels=channels, places=[slice(1, 4)])
-
-    def of(self, channel, theta):
-        return np.append(theta, -1.0), np.vstack([np.eye(2), np.zeros(2)])
 
 
 def judged(seed, missing):
@@ -46,11 +25,8 @@ def judged(seed, missing):
     v = np.repeat(rng.uniform(0.3, 1.7, 15), COUNT // 15) * np.sin(2.1 * t + rng.uniform(0.0, 6.0))
     A = np.stack([v, np.cos(3.3 * t)], axis=1)
     y = A @ TRUE + missing * v * np.abs(v) + 0.05 * rng.normal(size=COUNT)
-    linear = Linear()
-    blocks = [Block(0, np.column_stack([t, A, y]), np.ones((COUNT, 1), dtype=bool))]
-    solver = LeastSquares(sums_of(linear.equations, blocks, PARALLEL), linear, spectral=False)
-    fit = solver.fit()
-    return solver, fit, misfit(linear.equations, blocks, PARALLEL, solver, fit, COUNT), blocks
+    found = fitted(t, A, y)
+    return found.solver, found.fit, misfit(found), found.blocks
 
 
 def test_deviations_are_those_of_least_squares_without_a_segment():
