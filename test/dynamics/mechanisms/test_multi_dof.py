@@ -390,6 +390,7 @@ def test_wrong_arguments_are_named():
     at_3 = np.where(np.arange(12) == 3, np.nan, 0)
     assert_rejected(
         (lambda: robot.inverse_dynamics(at_3, zero, zero), "q[3] (joint 'joint2_1') is nan"),
+        (lambda: inverse(None), "inverse dynamics needs qdd"),
         (lambda: inverse(zero, None, zero), "qdddd was given without qddd"),
         (lambda: inverse(zero, wrenches={"hand": zero[:6]}), "body 'hand'; expected one of body1"),
         (lambda: hybrid(prescribed=["hip"], qdd=zero, tau=zero), "'hip'; expected one of joint1"),
