@@ -12,10 +12,6 @@ import yaml
 from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import Rigid, load_actuators
 from rejections import assert_rejected
-from robots import CONFIG
-
-PANDA = CONFIG / "elastic_joints" / "panda.yaml"
-PANDA_NAMES = tuple(f"panda_joint{i}" for i in range(1, 8))
 
 
 def quantity(value: object, unit: str, side: str = "link") -> dict[str, object]:

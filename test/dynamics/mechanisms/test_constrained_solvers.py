@@ -3,8 +3,6 @@
 
 """Mechanisms in the control cycle against 40 digits, NumPy, Pinocchio and laws of mechanics."""
 
-import copy
-import pickle
 import tracemalloc
 
 import numpy as np
@@ -417,19 +415,6 @@ def test_restart_changes_the_assembly_mode():
     assert abs(mirrored - mechanism.q).max() > 0.5
     assert solver.update() == 1
     np.testing.assert_allclose(solver.motion[0], mirrored, atol=1e-12)
-
-
-@pytest.mark.parametrize("kind", [Inverse, Forward])
-def test_copies_share_nothing(kind):
-    _, _, _, rows = case("five-bar")
-    solver = solver_for("five-bar", kind)
-    given = rows if kind is Inverse else [*rows[:2], np.ones(2)]
-    first = np.array(solver(*given))
-    for other in (copy.deepcopy(solver), pickle.loads(pickle.dumps(solver))):
-        np.testing.assert_array_equal(other(*given), first)
-        other.state[:] = 0.0
-        solver.update()
-        np.testing.assert_array_equal(solver.result, first)
 
 
 def test_no_memory_is_allocated():

@@ -174,11 +174,7 @@ def test_user_functions():
 @pytest.mark.parametrize(
     ("changes", "rows", "message"),
     [
-        (
-            {"A": lambda q: np.zeros((2, 3))},
-            1,
-            r"constraint 'gear': A: expected shape \(..., 1, 3\)",
-        ),
+        ({"A": lambda q: np.zeros((2, 3))}, 1, r"constraint 'gear': A: expected .*1, 3\)"),
         ({"A": lambda q: [[1, np.nan, 0]]}, 1, "constraint 'gear': A.*nan"),
         ({"f": lambda q: np.zeros(2)}, 2, "constraint 'gear': f: expected shape"),
         ({}, 3, "constraint 'gear': A_ddot is required for this derivative"),

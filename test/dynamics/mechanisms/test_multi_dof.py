@@ -3,9 +3,8 @@
 
 """Joints with several degrees of freedom: dynamics against compositions and Pinocchio."""
 
-import copy
-import pickle
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -20,6 +19,7 @@ from multibody_dynamics.dynamics.mechanisms.motion_subspaces import ExponentialJ
 from multibody_dynamics.dynamics.mechanisms.multi_dof import MultiDofModel
 from multibody_dynamics.dynamics.model import inertia, joints
 from reference import error
+from rejections import assert_rejected
 from robots import (
     TILTED,
     panda,
@@ -64,53 +64,12 @@ def grown(seed, base=SphericalJoint(), gravity=TILTED):  # noqa: B008
 # against compositions of joints with one degree of freedom
 
 
+@pytest.mark.parametrize("base", [None, random_base(6, 4)], ids=["at rest", "moving"])
 @each_model
-def test_torques_and_rates_equal_those_of_the_composition(model):
+def test_motions_and_torques_equal_those_of_the_composition(model, base):
     model = with_rotors(model)
     grouped = MultiDofModel.from_model(model)
-    state = draw(model.n, 5, 4)
-    wrenches = random_wrenches(grouped, 4)
-    expected = dyn.inverse_dynamics(model, *state, wrenches=wrenches)
-    for tau, rate in zip(
-        grouped.inverse_dynamics(*state, wrenches=wrenches), expected, strict=True
-    ):
-        assert error(tau, rate) < 2e-14
-    only_tau = grouped.inverse_dynamics(*state[:3], wrenches=wrenches)
-    assert error(only_tau.tau, expected.tau) < 2e-14
-    assert only_tau.tau_dot is only_tau.tau_ddot is None
-
-
-@each_model
-def test_bodies_move_as_in_the_composition(model):
-    grouped = MultiDofModel.from_model(model)
-    state = draw(model.n, 5, 3)
-    ours = grouped.forward_kinematics(*state)
-    theirs = dyn.forward_kinematics(model, *state, representation="body")
-    at = [model.body_names.index(body) for body in grouped.body_names]
-    assert error(ours.pose, theirs.pose[:, at], axes=2) < 1e-14
-    for rate, expected in zip(ours[1:], theirs[1:], strict=True):
-        assert error(rate, expected[:, at]) < 1e-13
-    assert grouped.forward_kinematics(state[0]).twist is None
-
-
-@each_model
-def test_accelerations_equal_those_of_the_composition(model):
-    model = with_rotors(model)
-    grouped = MultiDofModel.from_model(model)
-    q, qd, tau = draw(model.n, 3, 4, seed=3)
-    wrenches = random_wrenches(grouped, 4)
-    qdd = grouped.forward_dynamics(q, qd, tau, wrenches=wrenches)
-    expected = dyn.forward_dynamics(model, q, qd, tau, wrenches=wrenches)
-    assert error(qdd, expected) < 1e-12
-
-
-@each_model
-def test_a_moving_base_acts_as_on_the_composition(model):
-    model = with_rotors(model)
-    grouped = MultiDofModel.from_model(model)
-    state, base = draw(model.n, 5, 4), random_base(6, 4)
-    wrenches = random_wrenches(grouped, 4)
-    loaded = {"wrenches": wrenches, "base": base}
+    state, loaded = draw(model.n, 5, 4), {"wrenches": random_wrenches(grouped, 4), "base": base}
     ours = grouped.forward_kinematics(*state, base=base)
     theirs = dyn.forward_kinematics(model, *state, base=base, representation="body")
     at = [model.body_names.index(body) for body in grouped.body_names]
@@ -125,6 +84,10 @@ def test_a_moving_base_acts_as_on_the_composition(model):
     held = dict.fromkeys(("qdd", "tau"), state[2]) | {"prescribed": range(len(grouped.joint_names))}
     split = grouped.hybrid_dynamics(*state[:2], **held, **loaded)
     assert error(split.tau, torques.tau) < 2e-14
+    assert grouped.forward_kinematics(state[0]).twist is None
+    only_tau = grouped.inverse_dynamics(*state[:3], **loaded)
+    assert error(only_tau.tau, torques.tau) < 2e-14
+    assert only_tau.tau_dot is only_tau.tau_ddot is None
 
 
 def test_hybrid_dynamics_equal_those_of_the_composition():
@@ -421,20 +384,19 @@ def test_invalid_robots_are_rejected():
 
 
 def test_wrong_arguments_are_named():
-    robot = grown(1)
-    zero = np.zeros(robot.n)
-    with pytest.raises(dyn.InputError, match=r"q\[3\] \(joint 'joint2_1'\) is nan"):
-        robot.inverse_dynamics(np.where(np.arange(12) == 3, np.nan, 0), zero, zero)
-    with pytest.raises(dyn.InputError, match="qdddd was given without qddd"):
-        robot.inverse_dynamics(zero, zero, zero, None, zero)
-    with pytest.raises(dyn.InputError, match="unknown body 'hand'; expected one of body1"):
-        robot.inverse_dynamics(zero, zero, zero, wrenches={"hand": np.zeros(6)})
-    with pytest.raises(dyn.InputError, match="unknown joint 'hip'; expected one of joint1"):
-        robot.hybrid_dynamics(zero, zero, prescribed=["hip"], qdd=zero, tau=zero)
-    with pytest.raises(dyn.InputError, match=r"tau: expected shape \(..., 12\)"):
-        robot.forward_dynamics(zero, zero, zero[:1])
-    with pytest.raises(dyn.InputError, match=r"tau\[0\] .*is nan"):
-        robot.hybrid_dynamics(zero, zero, prescribed=[1], qdd=zero, tau=zero * np.nan)
+    robot, zero = grown(1), np.zeros(12)
+    inverse = partial(robot.inverse_dynamics, zero, zero)
+    hybrid = partial(robot.hybrid_dynamics, zero, zero)
+    at_3 = np.where(np.arange(12) == 3, np.nan, 0)
+    assert_rejected(
+        (lambda: robot.inverse_dynamics(at_3, zero, zero), "q[3] (joint 'joint2_1') is nan"),
+        (lambda: inverse(None), "inverse dynamics needs qdd"),
+        (lambda: inverse(zero, None, zero), "qdddd was given without qddd"),
+        (lambda: inverse(zero, wrenches={"hand": zero[:6]}), "body 'hand'; expected one of body1"),
+        (lambda: hybrid(prescribed=["hip"], qdd=zero, tau=zero), "'hip'; expected one of joint1"),
+        (lambda: robot.forward_dynamics(zero, zero, zero[:1]), "tau: expected shape (..., 12)"),
+        (lambda: hybrid(prescribed=[1], qdd=zero, tau=zero * np.nan), "tau[0] is nan"),
+    )
 
 
 def test_batches_broadcast_and_nothing_is_written_to():
@@ -452,15 +414,9 @@ def test_batches_broadcast_and_nothing_is_written_to():
     assert robot.forward_dynamics(q[:0], qd[:0], qdd[:0]).shape == (0, 3, robot.n)
 
 
-def test_a_model_is_immutable_and_copies():
+def test_a_model_is_immutable():
     robot = grown(3)
-    with pytest.raises(ValueError, match="read-only"):
-        robot.inertias[0, 0, 0] = 1.0
+    assert repr(robot) == "<MultiDofModel 'robot': 5 joints, 12 coordinates>"
+    assert not robot.inertias.flags.writeable
     with pytest.raises(AttributeError):
         robot.gravity = (0, 0, 0)
-    q, qd, qdd = draw(robot.n, 3)
-    for twin in (copy.deepcopy(robot), pickle.loads(pickle.dumps(robot))):
-        assert not twin.inertias.flags.writeable
-        assert repr(twin) == "<MultiDofModel 'robot': 5 joints, 12 coordinates>"
-        ours, theirs = (x.inverse_dynamics(q, qd, qdd).tau for x in (twin, robot))
-        np.testing.assert_array_equal(ours, theirs)

@@ -241,6 +241,13 @@ LAWS = {
         "q",
         lambda m, x, b: theory.joint_positions_from_poses(
             m, dyn.forward_kinematics(m, x[0]).pose, reference=x[0] + 0.3)[0] - x[0] + x[1]),
+    "jacobian_partial": Law(".nn", lambda m, x, b: np.stack(
+        [theory.jacobian_partial(m, x[0], b, [j]) for j in range(m.n)], axis=-1)),
+    "system_kinematics": Law("N.n", lambda m, x, b: [
+        J.reshape(-1, 6, m.n)
+        for k in [theory.system_kinematics(m, *x[:2])] for J in (k.J, k.J_dot)]),
+    "rates_of_momenta": Law("q", lambda m, x, b: theory.rates_of_momenta(
+        m, x[0], theory.body_momenta(m, *x[:2])), True),
     # matrices
     "mass_matrix": Law("nn", lambda m, x, b: dyn.mass_matrix(m, x[0])),
     "mass_matrix_dot": Law("nn", lambda m, x, b: rigid.mass_matrix_dot(m, *x[:2])),
@@ -495,33 +502,6 @@ def test_solvers_batches_and_specialised_code(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_closed_forms_of_the_papers(seed):
-    pair = twins(5, seed)
-    (model, tree, G, _), (rows, of_tree) = pair, pair.states(3)
-    tau = dyn.inverse_dynamics(model, *rows).tau
-    assert error(theory.lagrange_equations(model, *rows), tau) < 1e-11
-    for representation in REPRESENTATIONS:
-        found = theory.projection_equations(model, *rows, representation=representation)
-        assert error(found, tau) < 1e-11
-    J = theory.system_kinematics(model, rows[0], rows[1])
-    np.testing.assert_allclose(J.J_dot, -J.A @ J.a @ J.J, atol=1e-11)
-    momenta = theory.body_momenta(model, *rows[:2])
-    assert error(theory.rates_of_momenta(model, rows[0], momenta), rows[1]) < 1e-9
-    body = tree.body_names[-1]
-    H = theory.jacobian_hessian(tree, of_tree[0], body)
-    expected = np.einsum("xjkr,ja,kb,rc->xabc", H, G, G, G)
-    np.testing.assert_allclose(theory.jacobian_hessian(model, rows[0], body), expected, atol=1e-11)
-    expected = theory.jacobian_ddot(tree, *of_tree, body) @ G
-    np.testing.assert_allclose(theory.jacobian_ddot(model, *rows, body), expected, atol=1e-11)
-    partial = theory.jacobian_partial(model, rows[0], body, [0, model.n - 1, 0])
-    gradient = theory.jacobian_gradient(model, rows[0], body)
-    assert partial.shape == (6, model.n)
-    np.testing.assert_allclose(
-        theory.jacobian_partial(model, rows[0], body, [0]), gradient[..., 0], atol=1e-12
-    )
-
-
-@pytest.mark.parametrize("seed", range(3))
 def test_the_torques_are_linear_in_the_inertial_parameters(seed):
     pair = twins(5, seed)
     model = pair.model.with_reflected_inertia(np.zeros(pair.model.n))
@@ -672,26 +652,10 @@ def test_mimic_joints_of_a_urdf_follow_as_in_pinocchio():
         mimic=True,
     )
     assert model.joint_names == ("wrist", "finger")
+    assert dyn.parse_urdf(GRIPPER).couplings["last"] == Coupling({"finger": -2.5}, 0.3)
     rows = np.random.default_rng(0).uniform(-1, 1, (3, 2))
     tau = pin.rnea(reference, reference.createData(), *rows)
     assert error(dyn.inverse_dynamics(model, *rows).tau, tau) < 1e-12
-
-
-def test_a_chain_of_mimics_is_a_chain_of_multipliers():
-    free = dyn.parse_urdf(GRIPPER.replace("mimic", "gazebo"))
-    model = dyn.parse_urdf(GRIPPER)
-    assert model.couplings["last"] == Coupling({"finger": -2.5}, 0.3)
-    G = np.zeros((4, 2))
-    G[[free.joint_index(name) for name in ("wrist", "finger", "other", "last")]] = (
-        [1, 0], [0, 1], [0, -2.5], [0, -2.5],
-    )  # fmt: skip
-    rows = np.random.default_rng(0).uniform(-1, 1, (5, 2))
-    of_tree = rows @ G.T
-    of_tree[0, [free.joint_index("other"), free.joint_index("last")]] += 0.3
-    for own, expected in zip(
-        dyn.inverse_dynamics(model, *rows), dyn.inverse_dynamics(free, *of_tree), strict=True
-    ):
-        assert error(own, expected @ G) < 1e-12
 
 
 def test_a_joint_that_mimics_nothing_is_independent_and_one_that_mimics_a_fixed_joint_is_rigid():

@@ -33,46 +33,35 @@ def about(rotation, point, shift=(0, 0, 0)):
     return dyn.se3.from_rotation_translation(R, point - R @ point + shift)
 
 
-def test_revolute_turns_about_its_line():
-    expected = about(Rotation.from_rotvec(0.7 * E), POINT)
-    np.testing.assert_allclose(motion(dyn.revolute(AXIS, POINT), 0.7), expected, atol=1e-15)
-
-
-def test_prismatic_moves_one_metre_per_metre():
-    expected = about(Rotation.identity(), POINT, 0.7 * E)
-    np.testing.assert_allclose(motion(dyn.prismatic(AXIS), 0.7), expected, atol=1e-15)
-
-
-def test_helical_advances_by_its_pitch_per_radian():
-    expected = about(Rotation.from_rotvec(0.7 * E), POINT, 0.7 * 0.05 * E)
-    np.testing.assert_allclose(motion(dyn.helical(AXIS, POINT, 0.05), 0.7), expected, atol=1e-15)
-
-
-def test_cylindrical_slides_and_turns():
-    expected = about(Rotation.from_rotvec(0.7 * E), POINT, 0.4 * E)
-    actual = motion(dyn.cylindrical(AXIS, POINT), (0.4, 0.7))
-    np.testing.assert_allclose(actual, expected, atol=1e-15)
-
-
-def test_universal_carries_its_second_axis():
-    first, second = np.array([0, 0, 2.0]), np.array([0, 3.0, 0])
-    rotation = Rotation.from_euler("ZY", (0.7, -0.4))
-    actual = motion(dyn.universal(POINT, first, second), (0.7, -0.4))
-    np.testing.assert_allclose(actual, about(rotation, POINT), atol=1e-15)
-    assert_rejected((lambda: dyn.universal(POINT, first, -first), "not parallel"))
-
-
-def test_spherical_is_yaw_pitch_roll_about_the_point():
-    rotation = Rotation.from_euler("ZYX", (0.7, -0.4, 1.3))
-    actual = motion(dyn.spherical(POINT), (0.7, -0.4, 1.3))
-    np.testing.assert_allclose(actual, about(rotation, POINT), atol=1e-15)
-
-
 @pytest.mark.parametrize(("pitch", "rank"), [(1.4, 3), (np.pi / 2, 2), (-np.pi / 2, 2)])
 def test_spherical_is_singular_at_a_right_angle(pitch, rank):
     model = one_body(dyn.spherical(POINT))
     J = dyn.jacobian(model, (0.3, pitch, 0.2), 2)
     assert np.linalg.matrix_rank(J, tol=1e-9) == rank
+
+
+ROTATION = Rotation.from_rotvec(0.7 * E)
+ZYX = Rotation.from_euler("ZYX", (0.7, -0.4, 1.3))
+
+
+@pytest.mark.parametrize(
+    ("screws", "q", "expected"),
+    [
+        (dyn.revolute(AXIS, POINT), 0.7, about(ROTATION, POINT)),
+        (dyn.prismatic(AXIS), 0.7, about(Rotation.identity(), POINT, 0.7 * E)),
+        (dyn.helical(AXIS, POINT, 0.05), 0.7, about(ROTATION, POINT, 0.7 * 0.05 * E)),
+        (dyn.cylindrical(AXIS, POINT), (0.4, 0.7), about(ROTATION, POINT, 0.4 * E)),
+        (dyn.universal(POINT, (0, 0, 2.0), (0, 3.0, 0)), (0.7, -0.4),
+         about(Rotation.from_euler("ZY", (0.7, -0.4)), POINT)),
+        (dyn.spherical(POINT), (0.7, -0.4, 1.3), about(ZYX, POINT)),
+        (dyn.floating(POINT), (0.4, -0.3, 1.1, 0.7, -0.4, 1.3),
+         about(ZYX, POINT, (0.4, -0.3, 1.1))),
+    ],
+    ids=["revolute", "prismatic", "helical", "cylindrical", "universal", "spherical", "floating"],
+)  # fmt: skip
+def test_screws_move_a_body_about_and_along_their_axes(screws, q, expected):
+    """Angles in rad and lengths in m; of balls, yaw, pitch and roll."""
+    np.testing.assert_allclose(motion(screws, q), expected, atol=1e-15)
 
 
 def test_planar_stays_in_its_plane():
@@ -84,12 +73,6 @@ def test_planar_stays_in_its_plane():
     assert abs(moved @ E) < 1e-15
     assert np.linalg.norm(moved) == pytest.approx(0.5, abs=1e-15)
     np.testing.assert_allclose(screws[:2, 3:], np.eye(3)[:2] @ turn_z_to(E).T, atol=1e-15)
-
-
-def test_floating_coordinates_are_position_and_yaw_pitch_roll():
-    q = (0.4, -0.3, 1.1, 0.7, -0.4, 1.3)
-    expected = about(Rotation.from_euler("ZYX", q[3:]), POINT, q[:3])
-    np.testing.assert_allclose(motion(dyn.floating(POINT), q), expected, atol=1e-15)
 
 
 @settings(max_examples=50)
@@ -112,6 +95,7 @@ def test_turn_z_to_the_opposite(tilt):
 
 @pytest.mark.parametrize("axis", [(0, 0, 0), (0, np.nan, 1), (1, 0), ((1, 0, 0),) * 2])
 def test_an_invalid_axis_is_rejected(axis):
+    assert_rejected((lambda: dyn.universal(POINT, (0, 0, 2.0), (0, 0, -2.0)), "not parallel"))
     for build in (dyn.revolute, dyn.prismatic, dyn.cylindrical, dyn.planar):
         with pytest.raises(dyn.InputError):
             build(axis)

@@ -87,16 +87,3 @@ def test_joint_frames_along_any_axis(axis, kind):
     for q in (0.0, 0.7, -2.0):
         expected = se3.exp(Y * q) @ pose
         assert error(dyn.forward_kinematics(model, [q]).pose[0], expected, 2) < 1e-14
-
-
-def test_a_screw_of_any_length_scales_its_coordinate():
-    Y = np.array([0.0, 0, 3, 0, 0, 0.3])
-    body = dyn.spatial_inertia(1.0, (0.1, 0.2, 0.3), np.eye(3))
-    model = dyn.model_from_screws([-1], [Y], [np.eye(4)], [body])
-    assert error(dyn.forward_kinematics(model, [0.4]).pose[0], se3.exp(Y * 0.4), 2) < 1e-14
-    unit = dyn.model_from_screws([-1], [Y / 3], [np.eye(4)], [body])
-    state = np.random.default_rng(1).normal(size=(5, 1))
-    for scaled, plain in zip(
-        dyn.inverse_dynamics(model, *state), dyn.inverse_dynamics(unit, *(3 * state)), strict=True
-    ):
-        assert error(scaled, 3 * plain) < 1e-13

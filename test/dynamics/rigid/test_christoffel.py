@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import reference as ref
 from multibody_dynamics import dynamics as dyn
 from reference import error
-from robots import draw, panda, random_tree, two_link_planar, with_multidof
+from robots import draw, panda, random_tree, with_multidof
 
 SEEDS = st.integers(0, 2**32 - 1)
 ROBOTS = [panda(), *(random_tree(7, seed) for seed in range(3)), with_multidof()]
@@ -66,15 +66,6 @@ def test_both_closed_forms_agree_and_are_symmetric(seed):
     assert error(second, first, 3) < EQUAL
     for symbols in (first, second):
         np.testing.assert_array_equal(symbols, np.swapaxes(symbols, -1, -2))
-
-
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_two_link_planar_by_hand(function):
-    """The textbook symbols, with h = -m2 l1 l2 sin q2."""
-    h = -0.8 * 1.0 * 0.7 * np.sin(-0.9)
-    expected = [[[0, h], [h, h]], [[-h, 0], [0, 0]]]
-    symbols = function(two_link_planar(), [0.4, -0.9])
-    np.testing.assert_allclose(symbols, expected, atol=1e-15)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

@@ -14,7 +14,7 @@ import reference as ref
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.core.batches import transposed
 from reference import error
-from robots import draw, panda, random_tree, to_pinocchio, two_link_planar, with_multidof
+from robots import draw, panda, random_tree, to_pinocchio, with_multidof
 
 SEEDS = st.integers(0, 2**32 - 1)
 ROBOTS = [panda(), *(random_tree(7, seed) for seed in range(3)), with_multidof()]
@@ -68,10 +68,3 @@ def test_pinocchio_agrees(seed):
         C = pin.computeCoriolisMatrix(twin.model, data, twin.to_pin(q), twin.to_pin(qd))
         ours = dyn.coriolis_matrix(model, q, qd)
         assert error(ours, C[np.ix_(twin.order, twin.order)], 2) < EQUAL
-
-
-def test_two_link_planar_by_hand():
-    """The textbook matrix, h = -m2 l1 l2 sin q2: [[h q2', h (q1' + q2')], [-h q1', 0]]."""
-    h = -0.8 * 1.0 * 0.7 * np.sin(-0.9)
-    C = dyn.coriolis_matrix(two_link_planar(), [0.4, -0.9], [1.3, 0.7])
-    np.testing.assert_allclose(C, [[h * 0.7, h * 2.0], [-h * 1.3, 0]], atol=1e-15)

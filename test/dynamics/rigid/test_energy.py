@@ -87,27 +87,6 @@ def test_pinocchio_agrees(seed):
         assert error(rigid.spatial_momentum(model, q, qd), Pi) < 1e-13
 
 
-def test_two_link_planar_by_hand():
-    """Point masses on rods: T = m v^2 / 2, U = m g z, centre of mass and momentum."""
-    from robots import two_link_planar
-
-    model = two_link_planar()
-    q, qd = np.array([0.4, -0.9]), np.array([1.3, 0.7])
-    a, b = q[0], q.sum()
-    first = np.array([np.cos(a), 0, -np.sin(a)])
-    second = first + 0.7 * np.array([np.cos(b), 0, -np.sin(b)])
-    v1 = qd[0] * np.array([-np.sin(a), 0, -np.cos(a)])
-    v2 = v1 + 0.7 * qd.sum() * np.array([-np.sin(b), 0, -np.cos(b)])
-    assert rigid.kinetic_energy(model, q, qd) == pytest.approx((1.5 * v1 @ v1 + 0.8 * v2 @ v2) / 2)
-    U = 9.81 * (1.5 * first[2] + 0.8 * second[2])
-    assert rigid.potential_energy(model, q) == pytest.approx(U)
-    c = (1.5 * first + 0.8 * second) / 2.3
-    np.testing.assert_allclose(rigid.center_of_mass(model, q), c, atol=1e-15)
-    L = 1.5 * np.cross(first, v1) + 0.8 * np.cross(second, v2)
-    Pi = [*L, *(1.5 * v1 + 0.8 * v2)]
-    np.testing.assert_allclose(rigid.spatial_momentum(model, q, qd), Pi, atol=1e-14)
-
-
 # balances
 
 

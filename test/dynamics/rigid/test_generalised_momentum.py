@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Momentum, gravity and dT/dq in one pass: closed forms, Pinocchio, and the traced code."""
+"""Momentum, gravity and dT/dq in one pass: closed forms and the traced code."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from multibody_dynamics.dynamics.rigid.generalised_momentum import (
 )
 from multibody_dynamics.dynamics.rigid.traced_dynamics import trace_inverse_dynamics
 from multibody_dynamics.dynamics.theory.lagrange import kinetic_energy_gradient
-from robots import panda, random_tree, to_pinocchio, with_rotors
+from robots import panda, random_tree, with_rotors
 
 MODELS = {
     "panda": panda, "tree": lambda: random_tree(6, 2), "branches": lambda: random_tree(9, 11),
@@ -55,21 +55,6 @@ def test_the_traced_code_has_the_same_results(name):
     for name, wanted in zip(("momentum", "bias", "tau"), solved(model, q, qd), strict=True):
         atol = (1e-13 if name == "momentum" else 1e-12) * np.abs(wanted).max()
         np.testing.assert_allclose(found[name], wanted, rtol=0, atol=atol)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_pinocchio_agrees(seed):
-    pin = pytest.importorskip("pinocchio")
-    model = random_tree(7, seed, kinds=("revolute", "prismatic"))
-    twin = to_pinocchio(model)
-    q, qd = np.random.default_rng(seed).normal(size=(2, model.n))
-    data, own, rate = twin.model.createData(), twin.to_pin(q), twin.to_pin(qd)
-    M = pin.crba(twin.model, data, own)
-    C = pin.computeCoriolisMatrix(twin.model, data, own, rate)
-    g = pin.computeGeneralizedGravity(twin.model, data, own)
-    p, beta, weight = (twin.to_pin(row) for row in solved(model, q, qd))
-    for found, wanted in ((p, M @ rate), (beta, g - C.T @ rate), (weight, g)):
-        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12 * np.abs(wanted).max())
 
 
 def test_gravity_and_momentum_take_a_fraction_of_the_operations():

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from multibody_dynamics import dynamics as dyn
-from rejections import assert_rejected
 from robots import deepest, random_base, random_tree
 
 MODELS = [random_tree(6, seed=seed) for seed in (1, 2, 3)]
@@ -101,12 +100,3 @@ def test_the_derivative_is_the_slope_of_the_jacobian_along_the_motion(model, rep
 def test_the_jacobian_of_the_base_is_zero():
     model = MODELS[0]
     assert np.all(dyn.jacobian(model, np.ones(model.n), model.base_name) == 0)
-
-
-def test_bad_arguments_are_named():
-    model, q = MODELS[0], np.zeros(6)
-    assert_rejected(
-        (lambda: dyn.jacobian(model, q, "hand"), "no body or frame 'hand'"),
-        (lambda: dyn.jacobian(model, q, 0, representation="world"), "representation 'world' body"),
-        (lambda: dyn.jacobian(model, [0, np.nan, 0, 0, 0, 0], 0), "q[1] (joint 'joint2') is nan"),
-    )

@@ -55,20 +55,6 @@ def test_pinocchio_agrees(seed):
         assert error(result.twist[i], dyn.from_linear_first(velocity)) < 1e-13
 
 
-def test_a_planar_arm_by_hand():
-    """Two links of 1 m and 0.5 m: the textbook formulas for the tip and its velocity."""
-    body = dyn.spatial_inertia(1.0, (0.1, 0, 0), np.eye(3))
-    screws = [[0, 0, 1, 0, 0, 0], [0, 0, 1, 0, -1, 0]]
-    poses = [np.eye(4), se3.from_rotation_translation(np.eye(3), [1.5, 0, 0])]
-    model = dyn.model_from_screws([-1, 0], screws, poses, [body, body])
-    (a, b), (ad, bd) = q, qd = (0.3, -0.8), (0.7, 1.1)
-    result = dyn.forward_kinematics(model, q, qd, representation="hybrid")
-    s, c, sab, cab = np.sin(a), np.cos(a), np.sin(a + b), np.cos(a + b)
-    assert error(result.pose[1, :3, 3], [c + cab / 2, s + sab / 2, 0]) < 1e-15
-    velocity = [-s * ad - sab / 2 * (ad + bd), c * ad + cab / 2 * (ad + bd), 0]
-    assert error(result.twist[1], [0, 0, ad + bd, *velocity]) < 1e-15
-
-
 def test_gravity_does_not_enter():
     model = random_tree(6, 1)
     state = draw(model, 5)

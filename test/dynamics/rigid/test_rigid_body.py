@@ -90,10 +90,8 @@ def test_wrench_and_rates_are_those_of_the_particles(representation, seed):
     pull = ref.times(ref.rate(ref.rate(body.C)), body.J @ ref.transpose(body.C))
     expected = body.seen(pull, representation)
     rates = body.rates(representation)
-    assert error(
-        rigid.newton_euler_rates(body.pose, body.M_b, *rates, representation=representation),
-        expected,
-    ) < (EQUAL)
+    found = rigid.newton_euler_rates(body.pose, body.M_b, *rates, representation=representation)
+    assert error(found, expected) < EQUAL
     W = rigid.newton_euler(body.pose, body.M_b, *rates[:2], representation=representation)
     assert error(W, expected[0]) < EQUAL
 
@@ -122,10 +120,8 @@ def test_inertia_and_its_rate_are_those_of_the_particles(representation, seed):
         M = ref.times(ref.times(ref.transpose(U), M), U)
     M, Md = ref.derivatives(M)[:2].astype(float)
     twist = body.rates(representation)[0]
-    assert (
-        error(rigid.rigid_body_inertia(body.pose, body.M_b, representation=representation), M, 2)
-        < EQUAL
-    )
+    found = rigid.rigid_body_inertia(body.pose, body.M_b, representation=representation)
+    assert error(found, M, 2) < EQUAL
     rate = rigid.rigid_body_inertia_dot(body.pose, body.M_b, twist, representation=representation)
     assert np.abs(rate - Md).max() < EQUAL * np.abs(M).max() * (1 + np.abs(twist).max())
 
@@ -146,25 +142,14 @@ def test_a_frame_with_the_origin_of_one_body_and_the_axes_of_another(seed):
     flow = ref.times(ref.rate(body.C), body.J @ ref.transpose(body.C))
     pull = ref.times(ref.rate(ref.rate(body.C)), body.J @ ref.transpose(body.C))
     M, Md = ref.derivatives(inertia_in(body, series))[:2].astype(float)
-    fixed = (body.pose, body.M_b)
-    assert error(rigid.rigid_body_inertia(*fixed, representation=frame), M, 2) < EQUAL
-    assert (
-        error(rigid.rigid_body_inertia_dot(*fixed, rates[0], representation=frame), Md, 2)
-        < 10 * EQUAL
-    )
-    assert (
-        error(
-            rigid.rigid_body_momentum(*fixed, rates[0], representation=frame),
-            observed(flow, series)[0],
-        )
-        < EQUAL
-    )
-    assert (
-        error(
-            rigid.newton_euler_rates(*fixed, *rates, representation=frame), observed(pull, series)
-        )
-        < 10 * EQUAL
-    )
+    fixed, seen_as = (body.pose, body.M_b), {"representation": frame}
+    assert error(rigid.rigid_body_inertia(*fixed, **seen_as), M, 2) < EQUAL
+    rate = rigid.rigid_body_inertia_dot(*fixed, rates[0], **seen_as)
+    assert error(rate, Md, 2) < 10 * EQUAL
+    Pi = rigid.rigid_body_momentum(*fixed, rates[0], **seen_as)
+    assert error(Pi, observed(flow, series)[0]) < EQUAL
+    W = rigid.newton_euler_rates(*fixed, *rates, **seen_as)
+    assert error(W, observed(pull, series)) < 10 * EQUAL
 
 
 # the equations of the paper, corrected where needed
@@ -264,15 +249,12 @@ def test_skew_symmetry(seed):
         C = rigid.rigid_body_coriolis_matrix(*fixed, V, representation=where)
         defect = rigid.rigid_body_inertia_dot(*fixed, V, representation=where) - 2 * C
         assert np.abs(defect + defect.T).max() < EQUAL * np.abs(C).max()
-        assert (
-            error(M @ Vd + C @ V, rigid.newton_euler(*fixed, V, Vd, representation=where)) < EQUAL
-        )
+        W = rigid.newton_euler(*fixed, V, Vd, representation=where)
+        assert error(M @ Vd + C @ V, W) < EQUAL
     V = motions["spatial"][0]
     C = rigid.rigid_body_coriolis_matrix(*fixed, V, representation="spatial")
-    assert (
-        error(C, -se3.ad(V).T @ rigid.rigid_body_inertia(*fixed, representation="spatial"), 2)
-        < EQUAL
-    )
+    M = rigid.rigid_body_inertia(*fixed, representation="spatial")
+    assert error(C, -se3.ad(V).T @ M, 2) < EQUAL
     short = -se3.ad(motions["body"][0]).T @ body.M_b
     assert np.abs(short + short.T).max() > 1e-3 * np.abs(short).max()
 
@@ -307,10 +289,8 @@ def test_batches_broadcast_and_equal_single_results(representation):
         assert error(W[i, k], one, 2) < 1e-15
         one = rigid.rigid_body_coriolis_matrix(*fixed, rates[0, k], representation=representation)
         assert error(C[i, k], one, 2) < 1e-15
-        assert (
-            error(M[i, k], rigid.rigid_body_inertia(*fixed, representation=representation), 2)
-            < 1e-15
-        )
+        one = rigid.rigid_body_inertia(*fixed, representation=representation)
+        assert error(M[i, k], one, 2) < 1e-15
     empty = rigid.newton_euler(pose[:0], M_b[0, 0], *rates[:2, :0], representation=representation)
     assert empty.shape == (0, 6)
 
@@ -350,9 +330,8 @@ def test_arguments_are_never_written_to():
     for x in arrays:
         x.flags.writeable = False
     for representation in dyn.REPRESENTATIONS:
-        rigid.newton_euler_rates(body.pose, body.M_b, *body.spatial, representation=representation)[
-            ...
-        ] = 7
-        rigid.rigid_body_inertia(body.pose, body.M_b, representation=representation)[...] = 7
+        seen_as = {"representation": representation}
+        rigid.newton_euler_rates(body.pose, body.M_b, *body.spatial, **seen_as)[...] = 7
+        rigid.rigid_body_inertia(body.pose, body.M_b, **seen_as)[...] = 7
     for x, old in zip(arrays, before, strict=True):
         np.testing.assert_array_equal(x, old)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3, so3
 from multibody_dynamics.dynamics.core.batches import times as apply
+from multibody_dynamics.dynamics.tasks import arc, concatenate, redirect, screw_motion
 from multibody_dynamics.dynamics.tasks.se3_paths import Product
 from reference import constant, error, moved_by, rigid, series, times, twists
 from reference import exponential as series_exponential
@@ -42,19 +43,17 @@ def all_paths(seed=1):
     spline = random_spline(6, seed)
     law = dyn.interpolate(["s"], [0.0, 1.0, 2.0], [[1.0], [2.5], [1.4]])
     return {
-        "screw": dyn.tasks.screw_motion(A, B, 1.5),
+        "screw": screw_motion(A, B, 1.5),
         "line": dyn.tasks.line(A, B, 1.5),
         "circle": dyn.tasks.circle(A, (0.1, 0.2, 0.3), (1, 2, 3), 5.0, 2.0, pitch=0.05),
         "fixed": dyn.tasks.circle(A, (0.1, 0.2, 0.3), (1, 2, 3), -2.0, 2.0, orientation="fixed"),
-        "arc": dyn.tasks.arc(A, via, B, 1.5),
+        "arc": arc(A, via, B, 1.5),
         "spline": spline,
         "retimed": spline.retimed(law),
         "slowed": spline.within(np.full((4, 2), 2.0)),
         "product": dyn.tasks.line(A, B, 1.5) @ spline,
-        "sequence": dyn.tasks.concatenate(
-            [dyn.tasks.line(A, B, 1.5), dyn.tasks.screw_motion(B, A, 1.0)], 0.5
-        ),
-        "redirected": dyn.tasks.redirect(spline, spline.start_time + 0.6, A, 2.0),
+        "sequence": concatenate([dyn.tasks.line(A, B, 1.5), screw_motion(B, A, 1.0)], 0.5),
+        "redirected": redirect(spline, spline.start_time + 0.6, A, 2.0),
     }
 
 
@@ -155,7 +154,7 @@ def test_samples_equal_single_calls():
 
 def test_a_screw_motion_has_one_body_twist_up_to_its_magnitude():
     A, B = random_poses(2)
-    path = dyn.tasks.screw_motion(A, B, 2.0)
+    path = screw_motion(A, B, 2.0)
     twist = path.sample(np.linspace(0.1, 1.9, 9), "body").twist
     X = se3.log(se3.inverse(A) @ B)
     np.testing.assert_allclose(twist, np.outer(twist @ X / (X @ X), X), atol=1e-13)
@@ -196,7 +195,7 @@ def test_an_arc_passes_through_its_three_points(share):
     on_circle = lambda angle: C[:3, :3] @ [np.cos(angle), np.sin(angle), 0] + C[:3, 3]  # noqa: E731
     A, B = random_poses(2, 3)
     A[:3, 3], via, B[:3, 3] = (on_circle(2 * np.pi * share * x) for x in (0.0, 0.4, 1.0))
-    motion = dyn.tasks.arc(A, via, B, 2.0).sample(np.linspace(0, 2, 2001))
+    motion = arc(A, via, B, 2.0).sample(np.linspace(0, 2, 2001))
     np.testing.assert_allclose(motion.pose[-1], B, atol=1e-13)
     local = (motion.pose[:, :3, 3] - C[:3, 3]) @ C[:3, :3]
     np.testing.assert_allclose(np.linalg.norm(local, axis=1), 1.0, rtol=1e-13)
@@ -283,7 +282,7 @@ def test_within_limits_one_peak_reaches_its_limit():
 def test_a_product_is_a_motion_relative_to_a_moving_frame():
     """Two screws one after the other, as one chain of 40 digits; and the unit element."""
     A, B, D = random_poses(3)
-    first, second = dyn.tasks.screw_motion(A, B, 2.0), dyn.tasks.screw_motion(np.eye(4), D, 2.0)
+    first, second = screw_motion(A, B, 2.0), screw_motion(np.eye(4), D, 2.0)
     product = first @ second
     assert isinstance(product, Product)
     for t in (0.3, 1.1):
@@ -298,22 +297,20 @@ def test_a_product_is_a_motion_relative_to_a_moving_frame():
 def test_redirecting_in_motion_causes_no_jump():
     path, goal = PATHS["spline"], random_pose(np.random.default_rng(11))
     for t in (path.times[2] + 0.1, path.end_time - 0.05, path.end_time + 1):
-        other = dyn.tasks.redirect(path, t, goal, 2.0)
+        other = redirect(path, t, goal, 2.0)
         assert (other.start_time, other.end_time) == pytest.approx((t, t + 2.0))
         before, after = path(t), other(t)
         np.testing.assert_allclose(before.pose, after.pose, atol=1e-13)
         for rate, same, peak in zip(before.rates, after.rates, path.peak_values(), strict=True):
             np.testing.assert_allclose(rate, same, atol=1e-10 * peak.max())
         np.testing.assert_allclose(other(t + 2.0).pose, goal, atol=1e-13)
-        again = dyn.tasks.redirect(other, t + 0.7, path.poses[0], 1.0)  # and once more on the way
+        again = redirect(other, t + 0.7, path.poses[0], 1.0)  # and once more on the way
         np.testing.assert_allclose(again(t + 0.7).jounce, other(t + 0.7).jounce, rtol=1e-8)
 
 
 def test_paths_in_sequence_rest_in_between():
     A, B, C = random_poses(3)
-    path = dyn.tasks.concatenate(
-        [dyn.tasks.line(A, B, 1.0), dyn.tasks.screw_motion(B, C, 2.0)], 0.5
-    )
+    path = concatenate([dyn.tasks.line(A, B, 1.0), screw_motion(B, C, 2.0)], 0.5)
     assert path.duration == 3.5
     assert not np.any(path(1.2).rates)
     np.testing.assert_allclose(path(1.2).pose, B, atol=1e-14)
@@ -337,7 +334,7 @@ def test_bad_poses_are_rejected():
     bent, scaled, unknown = np.eye(4), np.diag([2.0, 1, 1, 1]), np.full((4, 4), np.nan)
     bent[3, 0] = 0.1
     for wrong in (bent, scaled, unknown, np.eye(3), np.stack([A, A])):
-        for make in (dyn.tasks.screw_motion, dyn.tasks.line):
+        for make in (screw_motion, dyn.tasks.line):
             with pytest.raises(dyn.InputError):
                 make(A, wrong, 1.0)
     assert_rejected((lambda: dyn.tasks.spline([0, 1], [A, scaled]), "not a rotation"))
