@@ -720,6 +720,19 @@ def test_couplings_in_the_yaml_of_the_springs(tmp_path):
     assert robot.joint_names == ("shoulder",)
 
 
+def test_numbers_are_names_without_quotes(tmp_path):
+    """The joints of many small arms are called 1 to 6."""
+    file = tmp_path / "springs.yaml"
+    for joints, motors in (("[1, 2]", "[3, 4]"), ("['1', '2']", "['3', '4']")):
+        entry = f"{{joints: {joints}, motors: {motors}, matrix: [[1, 1], [1, -1]]}}"
+        file.write_text(f"transmission: {{w: {entry}}}\ncouplings: {{5: {{terms: {{1: 2.0}}}}}}\n")
+        assert load_couplings(file) == {
+            "5": Coupling({"1": 2.0}),
+            "1": Coupling({"3": 1.0, "4": 1.0}),
+            "2": Coupling({"3": 1.0, "4": -1.0}),
+        }
+
+
 def test_bad_couplings_are_rejected_by_name(tmp_path):
     file = tmp_path / "springs.yaml"
     wrist = {"joints": ["pitch", "roll"], "motors": ["l", "r"], "matrix": [[1, 1], [1, -1]]}
@@ -744,6 +757,7 @@ def test_bad_couplings_are_rejected_by_name(tmp_path):
         (transmission(motors=["l"]), "2 joints need as many motors, got 1"),
         (transmission(motors=["l", "pitch"]), "'pitch' is listed twice"),
         (transmission(joints="pitch"), "joints: expected a list of names"),
+        (transmission(joints=[True, 1.5]), "joints: expected a list of names"),
         (transmission(offset=[1.0]), "offset"),
         (transmission(gear=3), "gear"),
     )
