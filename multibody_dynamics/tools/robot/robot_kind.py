@@ -56,10 +56,10 @@ def robot_kind(model: MultibodyModel) -> str:
     elif arms > 1:
         kind = "upper body"
     elif arms:
-        before, fingers = _hand(chains) if not grip else (0, 0)
-        if fingers and before >= ARM:
-            return f"arm with {before} joints and a hand with {fingers} fingers"
-        kind, more = f"arm with {len(_of_arm(model, part))} joints", []
+        joints, fingers = _hand(chains) if not grip else (0, 0)
+        grip = f"a hand with {fingers} fingers" if joints >= ARM else grip
+        joints = joints if joints >= ARM else len(_of_arm(model, part))
+        kind, more = f"arm with {joints} joints", []
     elif grip:
         return grip.removeprefix("a ")
     else:
@@ -68,9 +68,7 @@ def robot_kind(model: MultibodyModel) -> str:
     more += ["a torso"] if limbs["torso"] and more[:1] not in ([], ["a head"]) else []
     more += [grip] if grip else []
     joined = " and ".join(filter(None, (", ".join(more[:-1]), *more[-1:])))
-    link = (
-        " and " if " with " in kind and len(more) == 1 else ", " if " with " in kind else " with "
-    )
+    link = " with " if " with " not in kind else " and " if len(more) == 1 else ", "
     return f"{kind}{link}{joined}" if joined else kind
 
 
@@ -86,25 +84,13 @@ def _of_arm(model: MultibodyModel, part: list[str]) -> set[int]:
 
 def _limbs(model: MultibodyModel, part: list[str], name: str) -> list[int]:
     """The first joints of the limbs of one sort: those that none of the sort carries."""
-    carried = [False] * model.body_count
-    first = []
-    for i, parent in enumerate(model.parents.tolist()):
-        carried[i] = parent >= 0 and (carried[parent] or part[parent] == name)
-        if part[i] == name and not carried[i]:
-            first.append(i)
-    return first
+    return [i for i, own in enumerate(part)
+            if own == name and all(part[j] != name for j in model.path(i)[:-1])]  # fmt: skip
 
 
 def _leaf_chains(model: MultibodyModel) -> list[list[int]]:
     """The joints from the base to each last body."""
-    chains = []
-    for leaf in sorted(set(range(model.body_count)) - set(model.parents.tolist())):
-        chain, i = [], leaf
-        while i >= 0:
-            chain.append(i)
-            i = int(model.parents[i])
-        chains.append(chain[::-1])
-    return chains
+    return [model.path(i) for i in range(model.body_count) if i not in model.parents]
 
 
 def _grip(model: MultibodyModel, part: list[str], fingers: int, hands: int) -> str:
