@@ -20,7 +20,7 @@ from multibody_dynamics.dynamics.core import compilation
 from multibody_dynamics.dynamics.core.compilation import IS_COMPILED
 from multibody_dynamics.dynamics.rigid.specialised_kernel import SpecialisedKernel
 from multibody_dynamics.dynamics.rigid.tracing import MOST_JOINTS
-from reference import error
+from reference import error, worst
 from rejections import assert_rejected
 from robots import draw, random_base, random_tree, random_wrenches
 
@@ -45,10 +45,6 @@ def solver_of(name, model):
     if name == "specialised":
         return specialised(model)
     return dyn.InverseDynamicsSolver(model, name)
-
-
-def worst(result, expected):
-    return max(error(part, whole) for part, whole in zip(result, expected, strict=True))
 
 
 @pytest.mark.parametrize("name", dyn.REPRESENTATIONS)

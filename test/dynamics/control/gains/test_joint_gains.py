@@ -324,7 +324,7 @@ def test_inconsistent_arguments_of_designs_are_rejected():
 
 @pytest.mark.parametrize("size", [1.0, 1e-6, 1e-12])
 def test_optimal_gains_of_light_joints_are_those_of_heavy_ones_scaled(size):
-    """Of a rigid joint, m w^2 and sqrt(3) m w, also for the 1e-5 kg m^2 of the last one of UR10e."""
+    """Of a rigid joint, m w^2 and sqrt(3) m w; the last one of a UR10e has 1e-5 kg m^2."""
     model, _, q = arms.linear_arm()
     model = model.with_scaled_links(np.full(model.n, size))
     actuators = Actuators(model.joint_names, [Rigid(Motor(0.02 * size))] * model.n)
