@@ -326,21 +326,16 @@ def _sift(node: ElementTree.Element, where: str, ignored: _Ignored) -> ElementTr
 
 def _fixed_to_base(robot: ElementTree.Element) -> set[str]:
     """The links that are fixed to the base; their inertia has no effect."""
-    ends: dict[str, tuple[str, bool]] = {}
-    for joint in robot.iter("joint"):
-        parent, child = joint.find("parent"), joint.find("child")
-        if parent is not None and child is not None:
-            is_fixed = joint.get("type") == "fixed"
-            ends[str(child.get("link"))] = str(parent.get("link")), is_fixed
-
-    def is_grounded(link: str, steps: int) -> bool:
-        if link not in ends:
-            return True
-        parent, is_fixed = ends[link]
-        return is_fixed and steps > 0 and is_grounded(parent, steps - 1)
-
-    names = [str(link.get("name")) for link in robot.iter("link")]
-    return {name for name in names if is_grounded(name, len(ends))}
+    ends = [
+        (str(parent.get("link")), str(child.get("link")), joint.get("type") == "fixed")
+        for joint in robot.iter("joint")
+        if (parent := joint.find("parent")) is not None
+        and (child := joint.find("child")) is not None
+    ]
+    grounded = {str(link.get("name")) for link in robot.iter("link")} - {end[1] for end in ends}
+    while more := {c for p, c, is_fixed in ends if is_fixed and p in grounded} - grounded:
+        grounded |= more
+    return grounded
 
 
 def _sift_attributes(

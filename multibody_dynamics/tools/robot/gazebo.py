@@ -30,7 +30,7 @@ from ...dynamics.lie import se3
 from ...dynamics.model import MultibodyModel, inertia, load_urdf, parse_urdf
 from ...dynamics.rigid import inverse_dynamics
 from ...resources import share_directory
-from .urdf_text import MATRIX, add, inertial_block, origin_pose
+from .urdf_text import UrdfText, add, inertial_block, origin_pose
 
 Element = ElementTree.Element
 
@@ -360,15 +360,9 @@ def _pose(origin: Element | None) -> Array:
 
 def _inertia(link: Element) -> Array:
     """M (6, 6) about the link's origin; zero without an <inertial>."""
-    inertial = link.find("inertial")
-    if inertial is None:
-        return np.zeros((6, 6))
-    C = _pose(inertial.find("origin"))
-    about_com = np.zeros((3, 3))
-    for name, (i, j) in MATRIX.items():
-        about_com[i, j] = about_com[j, i] = float(_found(inertial, "inertia").get(name, "0"))
-    mass = float(_found(inertial, "mass").get("value", "0"))
-    return inertia.spatial_inertia(mass, C[:3, 3], C[:3, :3] @ about_com @ C[:3, :3].T)
+    text = UrdfText(b"<robot>" + ElementTree.tostring(link) + b"</robot>")
+    M = text.inertia(link.get("name", ""))
+    return np.zeros((6, 6)) if M is None else M
 
 
 def _set_inertia(link: Element, M: Array) -> None:
