@@ -13,7 +13,7 @@ column the force.
 A series is an object array (k, ...) of the coefficients of 1, t, t^2, ...
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import mpmath as mp
@@ -42,6 +42,11 @@ def error(actual: Any, expected: Any, axes: int = 1) -> float:
     difference = np.asarray(np.abs(actual - expected).max(axis=last), dtype=float)
     size = np.asarray(np.abs(expected).max(axis=last), dtype=float)
     return float(np.max(difference / np.where(size > 0, size, 1.0)))
+
+
+def worst(actual: Iterable[Any], expected: Iterable[Any], axes: int = 1) -> float:
+    """The largest :func:`error` of several results."""
+    return float(np.max([error(*pair, axes) for pair in zip(actual, expected, strict=True)]))
 
 
 # Power series in time

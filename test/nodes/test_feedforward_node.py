@@ -4,6 +4,7 @@
 """The feedforward node over the real middleware, in a separate process."""
 
 import math
+import re
 import time
 from signal import SIGCONT, SIGINT, SIGKILL, SIGSTOP, SIGTERM
 from typing import Any
@@ -43,6 +44,7 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.motion.trajectories import hold, splice
 from multibody_dynamics.nodes.base.messages import SECOND, nanoseconds, set_stamp
 from multibody_dynamics.resources import share_directory
+from multibody_dynamics.tools.live.launched_systems import FEEDFORWARD
 from ros_harness import RosHarness, ros
 
 __all__ = ["ros"]  # the fixture
@@ -119,6 +121,27 @@ def test_every_output_equals_the_library_at_the_desired_state_of_its_stamp(ros, 
     if not timer:
         assert {stamp_of(message) for message in arm.torque} <= set(arm.stamps)
     assert not ros.diagnosis(": inputs")[2].get("last")
+
+
+@pytest.mark.parametrize("names", [["2", "1"], [2, 1]])
+def test_joints_called_1_and_2_need_no_quotes(ros, tmp_path, names):
+    """Launch files write text; YAML and `-p command_joints:=[2, 1]` contain what ROS reads as
+    numbers."""
+    files = []
+    for folder, suffix in (("robots", "urdf"), ("elastic_joints", "yaml")):
+        text = (share_directory() / f"config/{folder}/planar_two_link.{suffix}").read_text()
+        text = re.sub(r"\bshoulder\b", "1", re.sub(r"\belbow\b", "2", text))
+        files.append(tmp_path / f"arm.{suffix}")
+        files[-1].write_text(text)
+    given = {"robot": str(files[0]), "elastic_joints": str(files[1]), "command_joints": "2, 1"}
+    (start,) = FEEDFORWARD.nodes(FEEDFORWARD.values(given))
+    launched = {name: value for table in start.parameters[1:] for name, value in table.items()}
+    assert launched["command_joints"] == ["2", "1"]
+    ros.start("feedforward_node", launched | {"command_joints": names})
+    arm = Arm(ros, ("1", "2"), (0.1, 0.2))
+    arm.drive(lambda: arm.commands, "commands")
+    assert [dim.label for dim in arm.commands[0].layout.dim] == ["2", "1"]
+    assert arm.torque[0].name == ["1", "2"]
 
 
 def test_bad_joint_states_are_rejected_with_the_reason_and_silence_gives_the_safe_output(

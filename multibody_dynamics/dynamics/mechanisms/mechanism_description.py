@@ -68,7 +68,10 @@ def load_mechanism(
         _loop(str(name), entry, f"{where}: loop '{name}'")
         for name, entry in entries(top["loops"], f"{where}: loops", (), None).items()
     ]
-    return ConstrainedModel(tree, loops, top.get("actuated"))
+    actuated = top.get("actuated")
+    if isinstance(actuated, list):  # YAML reads joints called 1 and 2 as numbers
+        actuated = [str(x) if str(x) in tree.joint_names else x for x in actuated]
+    return ConstrainedModel(tree, loops, actuated)
 
 
 @file_reader

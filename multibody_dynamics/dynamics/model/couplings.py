@@ -166,10 +166,7 @@ def checked_transmission(joints: Any, motors: Any, matrix: Any, offset: Any = No
     Raises InputError for names that are repeated, a joint with the name of a motor, and a matrix
     that is not square or cannot be inverted.
     """
-    for what, names in (("joints", joints), ("motors", motors)):
-        listed = isinstance(names, (list, tuple)) and all(isinstance(x, str) for x in names)
-        if not listed or not names:
-            raise InputError(f"{what}: expected a list of names, got {names!r}")
+    joints, motors = _names("joints", joints), _names("motors", motors)
     both = (*joints, *motors)
     for name in both:
         if both.count(name) > 1:
@@ -184,7 +181,15 @@ def checked_transmission(joints: Any, motors: Any, matrix: Any, offset: Any = No
     if np.linalg.matrix_rank(T) < k:
         raise InputError(f"matrix {T.tolist()} is singular: some motion of the joints has no motor")
     shift = exactly("offset", np.zeros(k) if offset is None else offset, (k,))
-    return Transmission(tuple(joints), tuple(motors), T, shift)
+    return Transmission(joints, motors, T, shift)
+
+
+def _names(what: str, given: Any) -> tuple[str, ...]:
+    """A list of names, of which YAML reads some as numbers, such as [1, 2]."""
+    listed = isinstance(given, (list, tuple)) and all(type(x) in (str, int) for x in given)
+    if not listed or not given:
+        raise InputError(f"{what}: expected a list of names, got {given!r}")
+    return tuple(map(str, given))
 
 
 def load_couplings(source: str | PathLike[str] | Mapping[str, Any]) -> dict[str, Coupling]:

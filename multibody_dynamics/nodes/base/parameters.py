@@ -58,6 +58,10 @@ TYPE_NAMES = {
     Parameter.Type.DOUBLE_ARRAY: "double[]",
     Parameter.Type.INTEGER_ARRAY: "int[]",
 }
+NAMES_WITHOUT_QUOTES = {
+    (Parameter.Type.STRING, Parameter.Type.INTEGER),
+    (Parameter.Type.STRING_ARRAY, Parameter.Type.INTEGER_ARRAY),
+}
 
 
 class ParameterError(InputError):
@@ -211,13 +215,15 @@ class ParameterServer(Generic[P]):
     def _declared(self, name: str) -> Parameter:
         """A parameter, declared with its override or its value. Raises ParameterError."""
         value, kind = _to_ros(getattr(self.values, name)), self._types[name]
+        overrides = self._node._parameter_overrides
+        if name in overrides:
+            overrides[name] = self._as_text(overrides[name])
         try:
             found = self._node.declare_parameter(
                 name, kind if value in ([], None) else value, _descriptor(self._fields[name])
             )
         except (InvalidParameterTypeException, InvalidParameterValueException) as error:
-            right = "'1' (in quotes)" if kind.name.startswith("STRING") else "1.0"
-            hint = f"; write {right}, not 1" if "'INTEGER" in str(error) else ""
+            hint = "; write 1.0, not 1" if "'INTEGER" in str(error) else ""
             raise ParameterError(f"parameter '{name}': {error}{hint}") from None
         if found.type_ == Parameter.Type.NOT_SET:
             # rclpy cannot infer the type of an empty list, so only the type was declared; with a
@@ -225,6 +231,15 @@ class ParameterServer(Generic[P]):
             found = Parameter(name, kind, value)
             self._node.set_parameters([found])
         return found
+
+    def _as_text(self, item: Parameter) -> Parameter:
+        """The parameter, with integers as text where it holds names: ROS reads `[1, 2]`, joints of
+        many small arms, as numbers."""
+        kind = self._types.get(item.name)
+        if (kind, item.type_) not in NAMES_WITHOUT_QUOTES:
+            return item
+        is_list = kind == Parameter.Type.STRING_ARRAY
+        return Parameter(item.name, kind, [*map(str, item.value)] if is_list else str(item.value))
 
     def _warn_of_unused_overrides(self, node: Node) -> None:
         """Report misspelt names of parameters or of the node, which rclpy ignores silently."""
@@ -274,7 +289,7 @@ class ParameterServer(Generic[P]):
         for item in parameters:
             if not self._node.has_parameter(item.name):
                 raise UnknownParameter(self._unknown(item.name))
-        return parameters
+        return [self._as_text(item) for item in parameters]
 
     def _on_set(self, parameters: Sequence[Parameter]) -> SetParametersResult:
         if self._is_declaring:

@@ -294,11 +294,7 @@ def _test_of(function: Function, precision: c_source.Precision) -> str:
 
 def _example(model: MultibodyModel, name: str, function: Function, options: Options) -> str:
     """Torques at rest in the middle of the joint ranges, without loads."""
-    limits = model.limits
-    bounded = np.isfinite(limits.lower) & np.isfinite(limits.upper)
-    middle = np.zeros(model.n)
-    middle[bounded] = (limits.lower[bounded] + limits.upper[bounded]) / 2
-    start = {"q": middle, "gravity": model.gravity}
+    start = {"q": model.limits.middle, "gravity": model.gravity}
     precision = options.precision
     lines = []
     for argument in c_source.arguments(function.program):

@@ -27,10 +27,10 @@ from scipy.spatial.transform import Rotation
 from ...dynamics.core import Array, InputError, read_yaml
 from ...dynamics.elastic import Actuators, Motor, load_actuators
 from ...dynamics.lie import se3
-from ...dynamics.model import inertia, load_urdf, parse_urdf
+from ...dynamics.model import MultibodyModel, inertia, load_urdf, parse_urdf
 from ...dynamics.rigid import inverse_dynamics
 from ...resources import share_directory
-from .urdf_text import MATRIX, add, inertial_block, origin_pose
+from .urdf_text import UrdfText, add, inertial_block, origin_pose
 
 Element = ElementTree.Element
 
@@ -98,7 +98,7 @@ def prepare(
     except ValueError:
         raise InputError(f"lock: '{lock}' is not a list such as finger=0.02,hand=0") from None
     model = load_urdf(file, couplings=springs, lock=locked)
-    model.require_uncoupled("Gazebo")
+    _reject_couplings(model)
     files = Files(
         prefix + model.name,
         [prefix + joint for joint in model.joint_names],
@@ -153,7 +153,7 @@ def convert(
     for root in (plant, links):
         _lock(root, locked or {})
     model = parse_urdf(ElementTree.tostring(links))
-    model.require_uncoupled("Gazebo")
+    _reject_couplings(model)
     for body, M in zip(model.body_names, model.inertias, strict=True):
         if inertia.decompose(M)[0] <= 0.0:  # sdformat leaves it out, as well as all behind it
             raise InputError(f"link '{body}' has no mass; Gazebo requires one for moving links")
@@ -187,6 +187,17 @@ def convert(
     plant.append(control)
     plant.append(_plugin(controllers, namespace))
     return GazeboRobot(_text(plant), _text(links))
+
+
+def _reject_couplings(model: MultibodyModel) -> None:
+    """InputError for joints that depend on others: no engine of Gazebo has `<mimic>` and implicit
+    springs."""
+    if model.couplings:
+        raise InputError(
+            f"joint {', '.join(model.couplings)} depends on others, which Gazebo cannot simulate"
+            " together with springs; hold it, or the joint that it follows, with --lock"
+            " JOINT=POSITION, or use the internal or the MuJoCo plant, which keep couplings"
+        )
 
 
 def _stiffness(actuators: Actuators) -> Array:
@@ -349,15 +360,9 @@ def _pose(origin: Element | None) -> Array:
 
 def _inertia(link: Element) -> Array:
     """M (6, 6) about the link's origin; zero without an <inertial>."""
-    inertial = link.find("inertial")
-    if inertial is None:
-        return np.zeros((6, 6))
-    C = _pose(inertial.find("origin"))
-    about_com = np.zeros((3, 3))
-    for name, (i, j) in MATRIX.items():
-        about_com[i, j] = about_com[j, i] = float(_found(inertial, "inertia").get(name, "0"))
-    mass = float(_found(inertial, "mass").get("value", "0"))
-    return inertia.spatial_inertia(mass, C[:3, 3], C[:3, :3] @ about_com @ C[:3, :3].T)
+    text = UrdfText(b"<robot>" + ElementTree.tostring(link) + b"</robot>")
+    M = text.inertia(link.get("name", ""))
+    return np.zeros((6, 6)) if M is None else M
 
 
 def _set_inertia(link: Element, M: Array) -> None:

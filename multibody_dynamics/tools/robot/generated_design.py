@@ -272,10 +272,7 @@ def design_position(model: MultibodyModel, options: ControllerOptions) -> Array:
     """(n,) the given position, or the middle of the joint ranges."""
     if options.position is not None:
         return np.asarray(options.position, dtype=np.float64)
-    limits = model.limits
-    with np.errstate(invalid="ignore"):  # no limits: inf - inf
-        middle = 0.5 * (limits.lower + limits.upper)
-    return np.where(np.isfinite(middle), middle, 0.0)
+    return model.limits.middle
 
 
 def motors_at_rest(design: ControllerDesign, q: Array) -> Array:

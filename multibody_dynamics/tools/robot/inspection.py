@@ -25,7 +25,7 @@ from ...dynamics.model.inertia import decompose
 from ...dynamics.motion import rest_to_rest_motion
 from ...dynamics.rigid import Finding, InverseDynamicsSolver, inverse_dynamics, postures
 from ...reporting.tables import text_table
-from .robot_kind import robot_kind
+from .robot_kind import ON_A_BASE, robot_kind
 
 WIDTH = 100  # columns of the terminal
 MOST_NOTES, MOST_FINDINGS, MOST_JOINTS = 10, 8, 60  # lines, unless everything is asked for
@@ -50,12 +50,14 @@ def summary(model: MultibodyModel, warned: Sequence[str], *, is_full: bool = Fal
     ones, or a line for each, and at most MOST_NOTES of them."""
     kinds = Counter(model.joint_types)
     mass = sum(decompose(M)[0] for M in model.inertias)
+    kind = robot_kind(model)
+    held = ", which is held fixed" if kind.startswith(ON_A_BASE) else ""
     count = f"{model.n} independent joints" if model.couplings else f"{model.n} joints"
     lines = [
-        f"{model.name}: {robot_kind(model)}",
+        f"{model.name}: {kind}",
         f"{count if model.n > 1 else count[:-1]}"
         f" ({', '.join(f'{k} {kind}' for kind, k in kinds.items())}),"
-        f" {len(model.body_names)} moving bodies, {mass:.4g} kg, base '{model.base_name}'",
+        f" {len(model.body_names)} moving bodies, {mass:.4g} kg, base '{model.base_name}'{held}",
     ]
     merged: dict[str, list[str]] = {}
     for name, frame in model.frames.items():

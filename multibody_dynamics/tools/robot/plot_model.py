@@ -47,7 +47,7 @@ HEAVIEST = 170.0  # area of the heaviest body's marker, points^2
 SMALLEST = 6.4  # height of the sheet
 NARROWEST, LARGEST = 4.4, 10.0  # width of the window for the robot
 WIDEST = 0.6  # beside a long tree: its width as a share of the height of the sheet
-SIDE, TOP, BOTTOM = 0.55, 0.65, 0.95  # around the robot, for numbers, title and legend
+SIDE, TOP, BOTTOM = 0.55, 0.65, 1.15  # around the robot, for numbers, title and legend
 LINE = 0.27
 INDENT = 0.32
 GAP = 0.2
@@ -287,10 +287,10 @@ def _finish_robot(
     _fill(axis, extent, window)
     axis.locator_params(nbins=5)
     axis.tick_params(labelsize=7.5, labelcolor=FAINT, pad=1.0)
-    axis.tick_params("z", pad=4.0)
+    axis.tick_params("z", pad=8.0)
     for scale in (axis.xaxis, axis.yaxis, axis.zaxis):
         scale.set_pane_color("#FBFBFB")
-        scale.labelpad = 10.0 if scale is axis.zaxis else 7.0  # clear of the numbers
+        scale.labelpad = 14.0 if scale is axis.zaxis else 7.0  # clear of the numbers
     figure = axis.figure
     inch = 1.0 / figure.get_figheight()
     left, top = window[0] + 0.05 * window[2], window[1] + window[3]

@@ -16,12 +16,14 @@ from ...dynamics.model import MultibodyModel
 PARTS = {
     "leg": r"(^|[\W_\d]|left|right|[lrfhb])(hip|knee|ankle|thigh|calf|shank|leg|foot|haa|[hk]fe)",
     "wheel": r"wheel|caster",
-    "finger": r"finger|thumb|index|middle|pinky|little|knuckle|gripper|jaw|claw|palm",
+    "finger": r"finger|thumb|index|middle|pinky|little|knuckle|gripper|jaw|claw|distal"
+    r"|proximal|(^|left|right|[lr])_?ring_|^(rh_|lh_)?(ff|mf|rf|lf|th)j\d",
     "rotor": r"rotor|propeller",
     "head": r"head|neck|eye|pupil|lidar|camera|kinect",
     "torso": r"torso|waist|chest|spine|trunk|abdomen",
     "arm": r"shoulder|elbow|wrist|(^|[\W_\d]|left|right)arm|forearm|uparm",
 }  # in the order in which they claim a joint
+ON_A_BASE = ("humanoid", "biped", "quadruped", "hexapod", "robot with", "mobile base", "aircraft")
 ARM = 4  # least joints of an arm
 FINGERS, LONGEST = (3, 5), 5  # of a hand, and the joints of one of them
 GRIPPER = 2  # most driven joints of a gripper
@@ -30,12 +32,13 @@ LIGHT = 3.0  # kg; a hand
 
 def robot_kind(model: MultibodyModel) -> str:
     """The kind of robot in a few words, with the number of its limbs."""
-    part = [_part(f"{joint} {body}") for joint, body in _names(model)]
+    names = zip(model.tree_joint_names, model.body_names, strict=True)
+    part = [_part(joint) or _part(body) for joint, body in names]
     limbs = {name: _limbs(model, part, name) for name in PARTS}
     legs, wheels, arms, rotors = (len(limbs[name]) for name in ("leg", "wheel", "arm", "rotor"))
     chains = _leaf_chains(model)
     if not (arms or legs or rotors):
-        long = [c for c in chains if sum(part[i] not in ("finger", "head") for i in c) >= ARM]
+        long = [c for c in chains if len(_of_arm(model, part) & set(c)) >= ARM]
         arms = len({chain[0] for chain in long})
         arms = arms if arms <= 2 else 0
     grip = _grip(model, part, len(limbs["finger"]), max(arms, 1))
@@ -53,23 +56,20 @@ def robot_kind(model: MultibodyModel) -> str:
     elif arms > 1:
         kind = "upper body"
     elif arms:
-        moved = sum(part[i] not in ("finger", "head") for i in model.first_bodies)
-        kind, more = f"arm with {moved} joints", []
+        joints, fingers = _hand(chains) if not grip else (0, 0)
+        grip = f"a hand with {fingers} fingers" if joints >= ARM else grip
+        joints = joints if joints >= ARM else len(_of_arm(model, part))
+        kind, more = f"arm with {joints} joints", []
     elif grip:
         return grip.removeprefix("a ")
     else:
         return _by_tree(model, chains)
-    more += [f"a {name}" for name in ("head", "torso") if limbs[name] and name not in kind]
+    more += ["a head"] if limbs["head"] else []
+    more += ["a torso"] if limbs["torso"] and more[:1] not in ([], ["a head"]) else []
     more += [grip] if grip else []
     joined = " and ".join(filter(None, (", ".join(more[:-1]), *more[-1:])))
-    link = (
-        " and " if " with " in kind and len(more) == 1 else ", " if " with " in kind else " with "
-    )
+    link = " with " if " with " not in kind else " and " if len(more) == 1 else ", "
     return f"{kind}{link}{joined}" if joined else kind
-
-
-def _names(model: MultibodyModel) -> list[tuple[str, str]]:
-    return list(zip(model.tree_joint_names, model.body_names, strict=True))
 
 
 def _part(text: str) -> str:
@@ -77,27 +77,20 @@ def _part(text: str) -> str:
     return next(found, "")
 
 
+def _of_arm(model: MultibodyModel, part: list[str]) -> set[int]:
+    """The driven joints that are neither of a hand nor of a head."""
+    return {i for i in model.first_bodies if part[i] not in ("finger", "head")}
+
+
 def _limbs(model: MultibodyModel, part: list[str], name: str) -> list[int]:
     """The first joints of the limbs of one sort: those that none of the sort carries."""
-    carried = [False] * model.body_count
-    first = []
-    for i, parent in enumerate(model.parents.tolist()):
-        carried[i] = parent >= 0 and (carried[parent] or part[parent] == name)
-        if part[i] == name and not carried[i]:
-            first.append(i)
-    return first
+    return [i for i, own in enumerate(part)
+            if own == name and all(part[j] != name for j in model.path(i)[:-1])]  # fmt: skip
 
 
 def _leaf_chains(model: MultibodyModel) -> list[list[int]]:
     """The joints from the base to each last body."""
-    chains = []
-    for leaf in sorted(set(range(model.body_count)) - set(model.parents.tolist())):
-        chain, i = [], leaf
-        while i >= 0:
-            chain.append(i)
-            i = int(model.parents[i])
-        chains.append(chain[::-1])
-    return chains
+    return [model.path(i) for i in range(model.body_count) if i not in model.parents]
 
 
 def _grip(model: MultibodyModel, part: list[str], fingers: int, hands: int) -> str:
@@ -111,11 +104,19 @@ def _grip(model: MultibodyModel, part: list[str], fingers: int, hands: int) -> s
     return f"a hand with {fingers} fingers" if what == "hand" else "a gripper"
 
 
+def _hand(chains: list[list[int]]) -> tuple[int, int]:
+    """The joints before a hand, and its fingers, by the tree; (0, 0) if it is none."""
+    before = len(set.intersection(*map(set, chains)))
+    fingers = range(2, LONGEST + 1)
+    if FINGERS[0] <= len(chains) <= FINGERS[1] and max(map(len, chains)) - before in fingers:
+        return before, len(chains)
+    return 0, 0
+
+
 def _by_tree(model: MultibodyModel, chains: list[list[int]]) -> str:
-    lengths = [len(chain) for chain in chains]
-    mass = float(np.sum(model.inertias[:, 5, 5]))
-    if FINGERS[0] <= len(chains) <= FINGERS[1] and 2 <= max(lengths) <= LONGEST and mass < LIGHT:
-        return f"hand with {len(chains)} fingers"
+    before, fingers = _hand(chains)
+    if fingers and not before and float(np.sum(model.inertias[:, 5, 5])) < LIGHT:
+        return f"hand with {fingers} fingers"
     count = model.body_count
     shape = "chain" if len(chains) == 1 else f"tree with {len(chains)} ends"
     return f"{shape} of {count} moving bod{'y' if count == 1 else 'ies'}"

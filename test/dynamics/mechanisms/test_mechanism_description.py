@@ -3,6 +3,8 @@
 
 """Loops from a YAML file, and the errors in it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -42,6 +44,13 @@ def test_the_mechanism_is_that_from_python(tmp_path):
         dyn.mechanisms.constraint_matrices(expected, q),
     )
     assert found.describe() == expected.describe()
+
+
+def test_a_joint_called_0_is_not_the_first_one(tmp_path):
+    tree = replace(four_bar().system.tree, joint_names=("2", "1", "0"))
+    (tmp_path / "loops.yaml").write_text(LOOPS.replace("[crank]", "[0]"))
+    system = dyn.mechanisms.load_mechanism(tmp_path / "loops.yaml", tree)
+    assert system.actuated == ("0",)
 
 
 @pytest.mark.parametrize(

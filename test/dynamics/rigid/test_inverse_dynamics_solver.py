@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import tracemalloc
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from multibody_dynamics.dynamics.core import compilation
 from multibody_dynamics.dynamics.core.compilation import IS_COMPILED
 from multibody_dynamics.dynamics.rigid.specialised_kernel import SpecialisedKernel
 from multibody_dynamics.dynamics.rigid.tracing import MOST_JOINTS
-from reference import error
+from reference import error, worst
 from rejections import assert_rejected
 from robots import draw, random_base, random_tree, random_wrenches
 
@@ -45,10 +46,6 @@ def solver_of(name, model):
     if name == "specialised":
         return specialised(model)
     return dyn.InverseDynamicsSolver(model, name)
-
-
-def worst(result, expected):
-    return max(error(part, whole) for part, whole in zip(result, expected, strict=True))
 
 
 @pytest.mark.parametrize("name", dyn.REPRESENTATIONS)
@@ -219,27 +216,20 @@ def test_the_kernel_is_compiled_beside_the_cycle(tmp_path, monkeypatch):
 
 
 @needs_calls
-def test_a_wrong_kernel_is_not_used(monkeypatch):
-    model, other = random_tree(4, 32), random_tree(4, 33)
-    wrong = SpecialisedKernel(other).compile()
-    monkeypatch.setattr(SpecialisedKernel, "ready", lambda self: wrong)
-    with pytest.warns(RuntimeWarning, match="differ from the general ones"):
-        solver = dyn.InverseDynamicsSolver(model, specialise=True)
-    assert solver.wait() == "general"
-    state = draw(model, 5)
-    assert worst(solver(*state), dyn.inverse_dynamics(model, *state)) < 1e-14
-
-
-@needs_calls
 @pytest.mark.filterwarnings("ignore:.*cannot be specialised")
-def test_a_failing_compiler_leaves_the_general_kernel(monkeypatch):
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_wrong_kernel_is_not_used_and_a_failing_compiler_leaves_the_general_one(
+    monkeypatch, fails
+):
     def fail(self, pause):
         raise RuntimeError("no code generator")
 
-    monkeypatch.setattr(SpecialisedKernel, "ready", lambda self: None)
+    model, wrong = random_tree(4, 32), SpecialisedKernel(random_tree(4, 33)).compile()
+    monkeypatch.setattr(SpecialisedKernel, "ready", lambda self: None if fails else wrong)
     monkeypatch.setattr(SpecialisedKernel, "compile", fail)
-    model = random_tree(4, 32)
-    solver = dyn.InverseDynamicsSolver(model, specialise=True)
+    says = nullcontext() if fails else pytest.warns(RuntimeWarning, match="from the general ones")
+    with says:
+        solver = dyn.InverseDynamicsSolver(model, specialise=True)
     assert solver.wait() == "general"
     state = draw(model, 5)
     assert worst(solver(*state), dyn.inverse_dynamics(model, *state)) < 1e-14

@@ -158,10 +158,8 @@ def test_conversion_to_scipy():
     times = np.linspace(0, 20, 2000)
     _, y, _ = lsim(system, np.ones_like(times), times)
     assert y[-1] == pytest.approx(1 / linear.stiffness[0, 0], rel=0.05)
-    for found, expected in zip(
-        linear.matrices, (system.A, system.B, system.C, system.D), strict=True
-    ):
-        np.testing.assert_array_equal(found, expected)
+    for found, name in zip(linear.matrices, "ABCD", strict=True):
+        np.testing.assert_array_equal(found, getattr(system, name))
 
 
 def test_batches_equal_single_results():

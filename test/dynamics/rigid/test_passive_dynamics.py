@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import rigid
 from multibody_dynamics.dynamics.core.batches import times
-from reference import error
+from reference import error, worst
 from rejections import assert_rejected
 from robots import draw, panda, random_base, random_tree, random_wrenches
 
@@ -34,10 +34,7 @@ def rotors(model):
 def test_the_motion_itself_as_reference_gives_inverse_dynamics(seed):
     model = rotors(random_tree(6, seed))
     state = draw(model, 5, seed=seed)
-    for got, expected in zip(
-        passive(model, state[:4], state[1:]), dyn.inverse_dynamics(model, *state), strict=True
-    ):
-        assert error(got, expected) < EQUAL
+    assert worst(passive(model, state[:4], state[1:]), dyn.inverse_dynamics(model, *state)) < EQUAL
 
 
 @settings(max_examples=15)
@@ -71,12 +68,8 @@ def test_base_motion_and_wrenches_enter_as_in_inverse_dynamics(seed):
     model = random_tree(6, seed)
     state, base = draw(model, 5, seed=seed), random_base(seed)
     both = {"base": base, "wrenches": random_wrenches(model)}
-    for got, expected in zip(
-        passive(model, state[:4], state[1:], **both),
-        dyn.inverse_dynamics(model, *state, **both),
-        strict=True,
-    ):
-        assert error(got, expected) < EQUAL
+    expected = dyn.inverse_dynamics(model, *state, **both)
+    assert worst(passive(model, state[:4], state[1:], **both), expected) < EQUAL
 
 
 def test_on_a_moving_base_the_sliding_error_stays_passive():
@@ -144,8 +137,7 @@ def test_reference_twists_are_jacobians_times_reference_rates(seed):
         assert error(found.reference_twists[0][i], J @ reference[0]) < EQUAL
         assert error(found.reference_twists[1][i], J @ reference[1] + J_dot @ reference[0]) < EQUAL
     moved = rigid.reference_motion(model, state[:3], state[1:], base=base)
-    for V, Vr in zip(moved.twists, moved.reference_twists, strict=False):
-        assert error(Vr, V) < EQUAL
+    assert worst(moved.reference_twists[: len(moved.twists)], moved.twists) < EQUAL
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -31,6 +31,18 @@ class Body:
         self.C, self.J = ref.moved_by(self.pose, self.spatial), ref.particles(self.M_b)
         self.mass, self.com, self.inertia_com = inertia.decompose(self.M_b)
 
+    def get(self, function, *rates, at):
+        """The result of a function of `rigid` for this body."""
+        return function(self.pose, self.M_b, *rates, representation=at)
+
+    def pull(self):
+        """integral a p^T dm."""
+        return ref.times(ref.rate(ref.rate(self.C)), self.J @ ref.transpose(self.C))
+
+    def flow(self):
+        """integral v p^T dm."""
+        return ref.times(ref.rate(self.C), self.J @ ref.transpose(self.C))
+
     def rates(self, representation):
         """Twist, acceleration, jerk, jounce (4, 6)."""
         return ref.twists(self.C, representation).astype(float)
@@ -87,13 +99,9 @@ def random_frame(rng):
 @given(SEEDS)
 def test_wrench_and_rates_are_those_of_the_particles(representation, seed):
     body = Body(seed)
-    pull = ref.times(ref.rate(ref.rate(body.C)), body.J @ ref.transpose(body.C))
-    expected = body.seen(pull, representation)
-    rates = body.rates(representation)
-    found = rigid.newton_euler_rates(body.pose, body.M_b, *rates, representation=representation)
-    assert error(found, expected) < EQUAL
-    W = rigid.newton_euler(body.pose, body.M_b, *rates[:2], representation=representation)
-    assert error(W, expected[0]) < EQUAL
+    expected, rates = body.seen(body.pull(), representation), body.rates(representation)
+    assert error(body.get(rigid.newton_euler_rates, *rates, at=representation), expected) < EQUAL
+    assert error(body.get(rigid.newton_euler, *rates[:2], at=representation), expected[0]) < EQUAL
 
 
 @pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
@@ -101,10 +109,8 @@ def test_wrench_and_rates_are_those_of_the_particles(representation, seed):
 @given(SEEDS)
 def test_momentum_is_that_of_the_particles(representation, seed):
     body = Body(seed)
-    flow = ref.times(ref.rate(body.C), body.J @ ref.transpose(body.C))
-    twist = body.rates(representation)[0]
-    Pi = rigid.rigid_body_momentum(body.pose, body.M_b, twist, representation=representation)
-    assert error(Pi, body.seen(flow, representation)[0]) < EQUAL
+    Pi = body.get(rigid.rigid_body_momentum, body.rates(representation)[0], at=representation)
+    assert error(Pi, body.seen(body.flow(), representation)[0]) < EQUAL
 
 
 @pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
@@ -120,9 +126,8 @@ def test_inertia_and_its_rate_are_those_of_the_particles(representation, seed):
         M = ref.times(ref.times(ref.transpose(U), M), U)
     M, Md = ref.derivatives(M)[:2].astype(float)
     twist = body.rates(representation)[0]
-    found = rigid.rigid_body_inertia(body.pose, body.M_b, representation=representation)
-    assert error(found, M, 2) < EQUAL
-    rate = rigid.rigid_body_inertia_dot(body.pose, body.M_b, twist, representation=representation)
+    assert error(body.get(rigid.rigid_body_inertia, at=representation), M, 2) < EQUAL
+    rate = body.get(rigid.rigid_body_inertia_dot, twist, at=representation)
     assert np.abs(rate - Md).max() < EQUAL * np.abs(M).max() * (1 + np.abs(twist).max())
 
 
@@ -139,17 +144,14 @@ def test_a_frame_with_the_origin_of_one_body_and_the_axes_of_another(seed):
     rates = np.array(rigid.twists_in_frame(frame, *body.spatial))
     assert error(rates, ref.derivatives(ref.twist(seen)).astype(float)) < EQUAL
 
-    flow = ref.times(ref.rate(body.C), body.J @ ref.transpose(body.C))
-    pull = ref.times(ref.rate(ref.rate(body.C)), body.J @ ref.transpose(body.C))
     M, Md = ref.derivatives(inertia_in(body, series))[:2].astype(float)
-    fixed, seen_as = (body.pose, body.M_b), {"representation": frame}
-    assert error(rigid.rigid_body_inertia(*fixed, **seen_as), M, 2) < EQUAL
-    rate = rigid.rigid_body_inertia_dot(*fixed, rates[0], **seen_as)
-    assert error(rate, Md, 2) < 10 * EQUAL
-    Pi = rigid.rigid_body_momentum(*fixed, rates[0], **seen_as)
-    assert error(Pi, observed(flow, series)[0]) < EQUAL
-    W = rigid.newton_euler_rates(*fixed, *rates, **seen_as)
-    assert error(W, observed(pull, series)) < 10 * EQUAL
+    for function, count, expected, own, most in (
+        (rigid.rigid_body_inertia, 0, M, 2, EQUAL),
+        (rigid.rigid_body_inertia_dot, 1, Md, 2, 10 * EQUAL),
+        (rigid.rigid_body_momentum, 1, observed(body.flow(), series)[0], 1, EQUAL),
+        (rigid.newton_euler_rates, 4, observed(body.pull(), series), 1, 10 * EQUAL),
+    ):
+        assert error(body.get(function, *rates[:count], at=frame), expected, own) < most
 
 
 # the equations of the paper, corrected where needed
@@ -180,8 +182,7 @@ def test_separate_equations_of_moments_and_forces(seed):
     hybrid = Theta_h @ ad + np.cross(ws, Theta_h @ ws) + m * np.cross(dh, rdd)
     np.testing.assert_allclose(hybrid, R @ moment, atol=1e-12)
     for representation, parts in expected.items():
-        rates = body.rates(representation)[:2]
-        W = rigid.newton_euler(body.pose, body.M_b, *rates, representation=representation)
+        W = body.get(rigid.newton_euler, *body.rates(representation)[:2], at=representation)
         assert error(W, np.concatenate(parts)) < EQUAL, representation
 
 
@@ -190,27 +191,27 @@ def test_separate_equations_of_moments_and_forces(seed):
 def test_compact_equations(seed):
     """[M18d] (38), (41), (53), and (63) with the angular velocity of k relative to j."""
     body = Body(seed)
-    fixed = (body.pose, body.M_b)
+
+    def seen(at, V, Vd):
+        return body.get(rigid.rigid_body_inertia, at=at), body.get(rigid.newton_euler, V, Vd, at=at)
+
     for representation in ("spatial", "body"):
         V, Vd = body.rates(representation)[:2]
-        M = rigid.rigid_body_inertia(*fixed, representation=representation)
-        W = rigid.newton_euler(*fixed, V, Vd, representation=representation)
+        M, W = seen(representation, V, Vd)
         assert error(W, M @ Vd - se3.ad(V).T @ M @ V) < EQUAL
     V, Vd = body.rates("hybrid")[:2]
-    M = rigid.rigid_body_inertia(*fixed, representation="hybrid")
+    M, W = seen("hybrid", V, Vd)
     spin = np.concatenate([V[:3], np.zeros(3)])
-    W = rigid.newton_euler(*fixed, V, Vd, representation="hybrid")
     assert error(W, M @ Vd + se3.ad(spin) @ M @ spin) < EQUAL
 
     C_j, C_k = random_pose(body.rng), random_pose(body.rng)
     V_j, V_k = body.rng.normal(size=(2, 6))
     frame = rigid.moving_frame(C_j, [V_j], C_k, [V_k])
     V, Vd = rigid.twists_in_frame(frame, *body.spatial[:2])
-    M = rigid.rigid_body_inertia(*fixed, representation=frame)
+    M, W = seen(frame, V, Vd)
     own = se3.Ad(se3.inverse(frame.pose)) @ V_j
     turning = C_k[:3, :3].T @ (V_k - V_j)[:3]
     drag = se3.ad(own) + se3.ad(np.concatenate([turning, np.zeros(3)]))
-    W = rigid.newton_euler(*fixed, V, Vd, representation=frame)
     assert error(W, M @ (Vd + drag @ V) - se3.ad(V).T @ M @ V) < EQUAL
 
 
@@ -219,17 +220,15 @@ def test_compact_equations(seed):
 def test_momentum_balance(seed):
     """[M18d] (36), (41), and (52) with its missing term."""
     body = Body(seed)
-    flow = ref.times(ref.rate(body.C), body.J @ ref.transpose(body.C))
-    fixed = (body.pose, body.M_b)
     for representation in ("spatial", "body", "hybrid"):
-        Pi, Pid = body.seen(flow, representation)[:2]
+        Pi, Pid = body.seen(body.flow(), representation)[:2]
         V, Vd = body.rates(representation)[:2]
         missing = {
             "spatial": np.zeros(6),
             "body": -se3.ad(V).T @ Pi,
             "hybrid": np.concatenate([np.cross(V[3:], Pi[3:]), np.zeros(3)]),
         }
-        W = rigid.newton_euler(*fixed, V, Vd, representation=representation)
+        W = body.get(rigid.newton_euler, V, Vd, at=representation)
         assert error(W, Pid + missing[representation]) < EQUAL, representation
 
 
@@ -241,20 +240,16 @@ def test_momentum_balance(seed):
 def test_skew_symmetry(seed):
     """[M18d] remark 2, in every frame: M' - 2C is skew, and W = M V' + C V."""
     body = Body(seed)
-    fixed = (body.pose, body.M_b)
     frame, _ = random_frame(body.rng)
     motions = {name: body.rates(name)[:2] for name in dyn.REPRESENTATIONS}
     for where, (V, Vd) in [*motions.items(), (frame, body.rng.normal(size=(2, 6)))]:
-        M = rigid.rigid_body_inertia(*fixed, representation=where)
-        C = rigid.rigid_body_coriolis_matrix(*fixed, V, representation=where)
-        defect = rigid.rigid_body_inertia_dot(*fixed, V, representation=where) - 2 * C
+        M = body.get(rigid.rigid_body_inertia, at=where)
+        C = body.get(rigid.rigid_body_coriolis_matrix, V, at=where)
+        defect = body.get(rigid.rigid_body_inertia_dot, V, at=where) - 2 * C
         assert np.abs(defect + defect.T).max() < EQUAL * np.abs(C).max()
-        W = rigid.newton_euler(*fixed, V, Vd, representation=where)
-        assert error(M @ Vd + C @ V, W) < EQUAL
-    V = motions["spatial"][0]
-    C = rigid.rigid_body_coriolis_matrix(*fixed, V, representation="spatial")
-    M = rigid.rigid_body_inertia(*fixed, representation="spatial")
-    assert error(C, -se3.ad(V).T @ M, 2) < EQUAL
+        assert error(M @ Vd + C @ V, body.get(rigid.newton_euler, V, Vd, at=where)) < EQUAL
+        if where == "spatial":
+            assert error(C, -se3.ad(V).T @ M, 2) < EQUAL
     short = -se3.ad(motions["body"][0]).T @ body.M_b
     assert np.abs(short + short.T).max() > 1e-3 * np.abs(short).max()
 
@@ -263,10 +258,9 @@ def test_the_body_fixed_representation_belongs_to_the_frame_of_the_body():
     """[M18d] (60): k = j."""
     body = Body(5)
     own, rates = rigid.moving_frame(body.pose, body.spatial[:3]), body.rates("body")
-    fixed = (body.pose, body.M_b)
-    expected = rigid.newton_euler_rates(*fixed, *rates, representation="body")
+    expected = body.get(rigid.newton_euler_rates, *rates, at="body")
     assert error(np.array(rigid.twists_in_frame(own, *body.spatial)), rates) < EQUAL
-    assert error(rigid.newton_euler_rates(*fixed, *rates, representation=own), expected) < EQUAL
+    assert error(body.get(rigid.newton_euler_rates, *rates, at=own), expected) < EQUAL
 
 
 # input
@@ -278,19 +272,16 @@ def test_batches_broadcast_and_equal_single_results(representation):
     pose = np.array([random_pose(rng) for _ in range(3)])
     M_b = np.array([random_inertia(rng) for _ in range(2)])[:, None]
     rates = rng.normal(size=(4, 3, 6))
-    W = rigid.newton_euler_rates(pose, M_b, *rates, representation=representation)
-    assert W.shape == (2, 3, 3, 6)
-    C = rigid.rigid_body_coriolis_matrix(pose, M_b, rates[0], representation=representation)
-    M = rigid.rigid_body_inertia(pose, M_b, representation=representation)
-    assert C.shape == M.shape == (2, 3, 6, 6)
-    for i, k in np.ndindex(2, 3):
-        fixed = (pose[k], M_b[i, 0])
-        one = rigid.newton_euler_rates(*fixed, *rates[:, k], representation=representation)
-        assert error(W[i, k], one, 2) < 1e-15
-        one = rigid.rigid_body_coriolis_matrix(*fixed, rates[0, k], representation=representation)
-        assert error(C[i, k], one, 2) < 1e-15
-        one = rigid.rigid_body_inertia(*fixed, representation=representation)
-        assert error(M[i, k], one, 2) < 1e-15
+    for function, count, shape in (
+        (rigid.newton_euler_rates, 4, (3, 6)),
+        (rigid.rigid_body_coriolis_matrix, 1, (6, 6)),
+        (rigid.rigid_body_inertia, 0, (6, 6)),
+    ):
+        found = function(pose, M_b, *rates[:count], representation=representation)
+        assert found.shape == (2, 3, *shape)
+        for i, k in np.ndindex(2, 3):
+            own = (pose[k], M_b[i, 0], *rates[:count, k])
+            assert error(found[i, k], function(*own, representation=representation), 2) < 1e-15
     empty = rigid.newton_euler(pose[:0], M_b[0, 0], *rates[:2, :0], representation=representation)
     assert empty.shape == (0, 6)
 
@@ -330,8 +321,7 @@ def test_arguments_are_never_written_to():
     for x in arrays:
         x.flags.writeable = False
     for representation in dyn.REPRESENTATIONS:
-        seen_as = {"representation": representation}
-        rigid.newton_euler_rates(body.pose, body.M_b, *body.spatial, **seen_as)[...] = 7
-        rigid.rigid_body_inertia(body.pose, body.M_b, **seen_as)[...] = 7
+        body.get(rigid.newton_euler_rates, *body.spatial, at=representation)[...] = 7
+        body.get(rigid.rigid_body_inertia, at=representation)[...] = 7
     for x, old in zip(arrays, before, strict=True):
         np.testing.assert_array_equal(x, old)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
 from multibody_dynamics.dynamics.rigid import base_wrench
-from reference import DIGITS, dynamics, error, exact, motion, moved_by
+from reference import DIGITS, dynamics, error, exact, motion, moved_by, worst
 from rejections import assert_rejected
 from robots import (
     aligned_model,
@@ -53,10 +53,6 @@ def by_index(model, wrenches):
 
 def series_of(base):
     return moved_by(base.pose, [base.twist, base.acceleration, base.jerk, base.jounce])
-
-
-def worst(result, expected):
-    return max(error(part, whole) for part, whole in zip(result, expected, strict=True))
 
 
 # First principles

@@ -238,7 +238,8 @@ def test_parameters_are_checked_for_consistency_and_some_are_fixed(ros):
     [
         ({"gain": 3.0}, "gain"),
         ({"gain": 1}, "expecting type 'DOUBLE': gain; write 1.0, not 1"),
-        ({"executor": 1}, "expecting type 'STRING': executor; write '1' (in quotes), not 1"),
+        ({"executor": 1}, "executor is '1'; choose from events, single"),
+        ({"names": [1.5]}, "expecting type 'STRING_ARRAY': names"),
         ({"gain": 2.0, "ceiling": 1.0}, "gain 2.0 is above ceiling 1.0"),
         ({"executor": "many"}, "choose from events, single"),
     ],
@@ -248,6 +249,18 @@ def test_an_invalid_override_ends_the_node_with_the_reason(ros, parameters, says
     assert ros.exit_of(node) == 1
     assert says in node.output
     assert "Traceback" not in node.output
+
+
+def test_names_that_are_numbers_need_no_quotes(ros):
+    """The joints of many small arms are called 1 to 6."""
+    given = "-p", "names:=[1, 2]", "-p", "fault:=7"
+    node = ros.start("example", {}, *given, program=Path(__file__))
+    ros.until(lambda: ros.state(node) == "unconfigured", "the start")
+    assert ros.get_parameters(node, "names", "fault") == [["1", "2"], "7"]
+    assert all(done.successful for done in ros.set_parameters(node, names=[3, 4], fault=5))
+    assert ros.get_parameters(node, "names", "fault") == [["3", "4"], "5"]
+    (refused,) = ros.set_parameters(node, names=[1.5])
+    assert "Wrong parameter type" in refused.reason
 
 
 @pytest.mark.parametrize("executor", ["events", "single"])

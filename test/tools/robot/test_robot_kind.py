@@ -39,10 +39,15 @@ ARMS = [(ARM.replace("{}", side), 0) for side in ("left", "right")]
         (panda(), "arm with 7 joints"),
         (robot(("joint", 6)), "arm with 6 joints"),
         (robot(("a|b|c|d|e|f|finger", 0)), "arm with 6 joints and a gripper"),
+        (robot(("waist|shoulder|elbow|wrist|gripper", 0)), "arm with 4 joints and a gripper"),
         (robot(("left_finger", 1), ("right_finger", 1)), "gripper"),
+        (robot(*(("|".join(f"{finger}J{k}" for k in (3, 2, 1)), 0)
+                 for finger in ("FF", "MF", "RF", "TH"))), "hand with 4 fingers"),
         (robot(("a", 4), ("b", 4), ("c", 4), ("d", 4), mass=0.02), "hand with 4 fingers"),
         (robot(*(("thumb" if k == 0 else f"ring{k}_finger", 3) for k in range(5)), mass=0.02),
          "hand with 5 fingers"),
+        (robot(*((f"j{k}", 4) for k in range(4)), base=7),  # as of an arm with an Allegro hand
+         "arm with 7 joints and a hand with 4 fingers"),
         (robot(*((LEG.replace("{}", leg), 0) for leg in ("fl", "fr", "rl", "rr"))), "quadruped"),
         (robot(*LEGS), "biped"),
         (robot(*LEGS, *ARMS, ("neck", 2)), "humanoid with 2 arms and a head"),

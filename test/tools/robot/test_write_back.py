@@ -180,10 +180,14 @@ def test_friction_in_the_urdf_and_xacro_blocks(tmp_path):
     model = dyn.parse_urdf(urdf.read_text().replace("dynamics", "visual"))
     content = {"links": {"a": link(2.0 * model.inertias[0])},
                "joints": {"j": {"viscous": leaf(0.2), "coulomb": leaf(0.7)}}}  # fmt: skip
-    (tmp_path / "identified.json").write_text(json.dumps(content))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = write_back(read_results(tmp_path), urdf)
+
+    def written():
+        (tmp_path / "identified.json").write_text(json.dumps(content))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return write_back(read_results(tmp_path), urdf)
+
+    found = written()
     assert b'<dynamics damping="0.2" friction="0.7"/>' in found.files["arm.urdf"]
     xacro = ElementTree.fromstring(found.files["inertials.xacro"])
     (macro,) = xacro
@@ -191,11 +195,7 @@ def test_friction_in_the_urdf_and_xacro_blocks(tmp_path):
     assert macro.find("inertial/mass").get("value") == "2"
 
     content["joints"]["j"] = {"viscous": leaf(0.0, None, False), "coulomb": leaf(0.7)}
-    (tmp_path / "identified.json").write_text(json.dumps(content))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = write_back(read_results(tmp_path), urdf)
-    assert b'<dynamics damping="0.1" friction="0.7"/>' in found.files["arm.urdf"]
+    assert b'<dynamics damping="0.1" friction="0.7"/>' in written().files["arm.urdf"]
 
 
 def test_springs_without_a_file_to_write_them_into(tmp_path):

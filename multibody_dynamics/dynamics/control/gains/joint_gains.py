@@ -545,11 +545,11 @@ def optimal_gains(
     rates = bandwidths(bandwidth, actuators.joint_names)
     for joint, w in zip(_joints(model, actuators, rest, q), rates, strict=True):
         A, B = joint.model()
-        total = joint.link + (0.0 if joint.is_rigid else joint.motor)
-        effort = (total * w**2) ** 2
-        cost = np.diag([1.0, w**-2, 0.0, w**-2])[: len(A), : len(A)]
-        P = solve_continuous_are(A, B, cost, [[1.0 / effort]])
-        gains = effort * (B.T @ P)[0]
+        effort = (joint.link + (0.0 if joint.is_rigid else joint.motor)) * w**2
+        units = np.array([1.0, w, 1.0, w])[: len(A)]  # with time in 1/w and torques in `effort`
+        A, B = A * units / units[:, None] / w, B / units[:, None] * effort / w
+        P = solve_continuous_are(A, B, np.diag([1.0, 1.0, 0.0, 1.0])[: len(A), : len(A)], np.eye(1))
+        gains = effort * (B.T @ P)[0] / units
         if not joint.is_rigid:
             gains += np.concatenate((np.minimum(-gains[:2], 0.0), np.maximum(gains[:2], 0.0)))
         for j, share in joint.shares.items():

@@ -322,6 +322,17 @@ def test_inconsistent_arguments_of_designs_are_rejected():
     assert (np.linalg.eigvalsh(rest.hessian) > -1e-9).all()
 
 
+@pytest.mark.parametrize("size", [1.0, 1e-6, 1e-12])
+def test_optimal_gains_of_light_joints_are_those_of_heavy_ones_scaled(size):
+    """Of a rigid joint, m w^2 and sqrt(3) m w; the last one of a UR10e has 1e-5 kg m^2."""
+    model, _, q = arms.linear_arm()
+    model = model.with_scaled_links(np.full(model.n, size))
+    actuators = Actuators(model.joint_names, [Rigid(Motor(0.02 * size))] * model.n)
+    m, w = control.inertias_felt(model, actuators, q), 40.0
+    values = control.optimal_gains(model, actuators, q, w).values
+    np.testing.assert_allclose(values[:2], [m * w**2, np.sqrt(3.0) * m * w], rtol=1e-9)
+
+
 @pytest.mark.parametrize("bandwidth", [10.0, 20.0, 40.0])
 @pytest.mark.parametrize("name", arms.SHIPPED)
 def test_optimal_gains_of_one_position_are_stable_in_the_whole_range(name, bandwidth):
