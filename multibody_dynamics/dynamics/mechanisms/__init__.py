@@ -58,6 +58,7 @@ from .constrained_solvers import (
 )
 from .constraints import constraint_matrices, constraint_residual, redundant_constraints
 from .loop_recursion import loop_accelerations
+from .loop_rows import loop_rows
 from .loops import ConstrainedModel, ConstraintMatrix, LoopClosure
 from .mechanism_description import close_loops, load_mechanism
 from .motion_subspaces import CompositeJoint, ExponentialJoint, Joint, SphericalJoint
@@ -68,7 +69,7 @@ __all__ = [
     "Joint", "CompositeJoint", "SphericalJoint", "ExponentialJoint", "MultiDofModel",
     # closed mechanisms
     "ConstrainedModel", "LoopClosure", "ConstraintMatrix", "load_mechanism", "close_loops",
-    "closed_chain", "ClosedChainModel", "constraint_residual",
+    "closed_chain", "ClosedChainModel", "constraint_residual", "loop_rows",
     "constraint_matrices", "redundant_constraints", "assemble", "consistent_motion",
     # dynamics of closed mechanisms
     "constrained_inverse_dynamics", "ConstrainedInverseDynamics", "constrained_forward_dynamics",
