@@ -96,8 +96,8 @@ class MujocoRobot(NeverCopied):
     end_stops : if not None, MuJoCo's soft limits at the joint limits of the model.
 
     Raises DynamicsError if mujoco is not installed or has another mass matrix, ModelError for a
-    robot that MuJoCo rejects, with helical joints, or loops cut at a joint that slides, InputError for inconsistent data and for
-    coordinates that the positions of the joints do not determine.
+    robot that MuJoCo rejects, with helical joints, or loops cut at a joint that slides, InputError
+    for inconsistent data and for coordinates that the positions of the joints do not determine.
     """
 
     def __init__(

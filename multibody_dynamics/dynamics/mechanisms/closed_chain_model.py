@@ -148,7 +148,7 @@ class ClosedChainModel(MultibodyModel):
         return np.ones(self.n, dtype=bool)
 
     def configuration(self, q: Any) -> Array:
-        """All joints (..., N) for the actuated ones q (..., n), rad or m; errors of `tree_motion`."""
+        """All joints (..., N) for the actuated ones (..., n), rad or m, as `tree_motion`."""
         return self.tree_motion(q)[0]
 
     def tree_motion(self, *rows: Any) -> list[Array]:
@@ -395,8 +395,7 @@ def _jacobian(model: ClosedChainModel, q: Any, body: str | int, **how: Any) -> A
 @answers(jacobian_dot, ClosedChainModel)
 def _jacobian_dot(model: ClosedChainModel, q: Any, qd: Any, body: str | int, **how: Any) -> Array:
     """J' G + J G'; with s'' = 0, q'' of the tree is a quadratic form of s', and column j of G' is
-    what it gives for s' and e_j, a quarter of the difference of its values at s' + e_j and s' - e_j.
-    """
+    a quarter of the difference of its values at s' + e_j and s' - e_j."""
     q, qd = (_as_coordinates(model, row)[..., None, :] for row in (q, qd))
     e, still = np.eye(model.n), np.zeros(model.n)
     ahead, behind = (model.tree_motion(q, qd + step, still) for step in (e, -e))

@@ -6,7 +6,6 @@ nodes have already reported."""
 
 import warnings
 from pathlib import Path
-
 from typing import Any
 
 from ...dynamics import MultibodyModel, load_urdf

@@ -86,8 +86,7 @@ class RobotScene:
         )  # fmt: skip
 
     def show(self, state: RobotState, look: Look) -> None:
-        """Show a state; only what has changed is sent. One that the loops of the robot do not allow,
-        such as measured positions in a stretched pose, is left out."""
+        """Show a state, unless the loops of the robot do not allow it; only changes are sent."""
         model = self._model
         if not model.reaches(state.q):
             return
