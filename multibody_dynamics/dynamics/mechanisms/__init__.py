@@ -7,7 +7,7 @@ Joints with several degrees of freedom:
 
 Joint                         base class: a joint and its motion subspace S (..., 6, k)
 CompositeJoint                T = exp(X_1 q_1) ... exp(X_k q_k), coordinates of the second kind
-SphericalJoint                yaw, pitch and roll in closed form
+SphericalJoint                yaw, pitch and roll as coordinates
 ExponentialJoint              T = exp(X_1 q_1 + ... + X_k q_k), coordinates of the first kind
 MultiDofModel                 a tree of such joints, with its kinematics and dynamics
 
@@ -23,6 +23,7 @@ load_mechanism                a tree and the loops in a YAML file, such as that 
 close_loops                   the same as a ClosedChainModel; a file without loops: the tree
 closed_chain                  the robot in the coordinates of its motors, for laws, plants and nodes
 ClosedChainModel              result: a MultibodyModel with loops
+loop_rows                     the equations of a cut joint, without logarithms
 assemble                      closes the loops: finds a configuration with f = 0 near a given one
 consistent_motion             nearest motion up to q'''' that obeys the constraints
 

@@ -172,23 +172,22 @@ class ClosedChainModel(MultibodyModel):
         """The motions of the tree and the torques, with all rates, and the number of rows given."""
         states, shape, given = as_state(self.joint_names, *rows)
         solver = self.solver(ConstrainedInverseDynamicsSolver)
+        applied = wrench_rows(self, wrenches)
+        full = broadcast_shapes(("states", "wrenches"), (shape, applied.shape[:-2]))
+        states = spread(states.reshape(*shape, 5, self.n), full, (5, self.n))
+        motion = np.empty((5, len(states), self.body_count))
+        torques = np.empty((3, len(states), self.n))
         if wrenches:
-            applied = wrench_rows(self, wrenches)
-            full = broadcast_shapes(("states", "wrenches"), (shape, applied.shape[:-2]))
-            states = spread(states.reshape(*shape, 5, self.n), full, (5, self.n))
-            applied, shape = spread(applied, full, applied.shape[-2:]), full
-            parts = []
             try:
-                for state, W in zip(states, applied, strict=True):
+                for k, W in enumerate(spread(applied, full, applied.shape[-2:])):
                     solver.applied_wrenches[:] = W.reshape(-1, 3, 6)
-                    parts.append(solver.batch(*state[:, None]))
+                    motion[:, k : k + 1], torques[:, k : k + 1] = solver.batch(*states[k][:, None])
             finally:
                 solver.applied_wrenches[:] = 0.0
-            motion, torques = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
         else:
-            motion, torques = solver.batch(*np.moveaxis(states, 1, 0))
-        pairs = ((motion, self.body_count), (torques, self.n))
-        return *([row.reshape(*shape, k) for row in values] for values, k in pairs), given
+            motion[:], torques[:] = solver.batch(*np.moveaxis(states, 1, 0))
+        shaped = (x.reshape(len(x), *full, x.shape[-1]) for x in (motion, torques))
+        return *map(list, shaped), given
 
     def reaches(self, q: Any) -> NDArray[np.bool_]:
         q = as_array("q", q, (self.n,), self.joint_names)
@@ -323,7 +322,7 @@ def _inverse_dynamics(
 @answers(gravity_forces, ClosedChainModel)
 def _gravity_forces(model: ClosedChainModel, q: Any, *, base: BaseMotion | None = None) -> Array:
     _at_rest(model, base)
-    return model._evaluated((q,))[1][0]  # type: ignore[no-any-return]
+    return np.asarray(model._evaluated((q,))[1][0])
 
 
 def _as_coordinates(model: ClosedChainModel, q: Any) -> Array:
