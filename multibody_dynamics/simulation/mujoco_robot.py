@@ -42,7 +42,7 @@ from ..dynamics.elastic import (
     motor_motion,
 )
 from ..dynamics.lie import se3
-from ..dynamics.mechanisms import ClosedChainModel, loop_rows
+from ..dynamics.mechanisms import ClosedChainModel, closure_rows
 from ..dynamics.model import MultibodyModel, inertia
 from ..dynamics.rigid import mass_matrix, postures
 from .tree_joints import TreeJoints, joint_positions, tree_joints
@@ -581,7 +581,7 @@ def _add_loops(mujoco: Any, spec: Any, model: MultibodyModel) -> dict[str, float
     ARM from there in two directions, whose angle is constant."""
     lengths: dict[str, float] = {}
     for loop in model.loops if isinstance(model, ClosedChainModel) else ():
-        points, turns = ([row for row in loop_rows(loop) if row.is_point == k] for k in (1, 0))
+        points, turns = ([row for row in closure_rows(loop) if row.is_point == k] for k in (1, 0))
         if len(points) < 3:
             raise ModelError(
                 f"loop '{loop.name}': its cut joint slides, which MuJoCo cannot model; cut the loop"

@@ -23,7 +23,7 @@ load_mechanism                a tree and the loops in a YAML file, such as that 
 close_loops                   the same as a ClosedChainModel; a file without loops: the tree
 closed_chain                  the robot in the coordinates of its motors, for laws, plants and nodes
 ClosedChainModel              result: a MultibodyModel with loops
-loop_rows                     the equations of a cut joint, without logarithms
+closure_rows                  the equations of a cut joint, without logarithms
 assemble                      closes the loops: finds a configuration with f = 0 near a given one
 consistent_motion             nearest motion up to q'''' that obeys the constraints
 
@@ -59,7 +59,7 @@ from .constrained_solvers import (
 )
 from .constraints import constraint_matrices, constraint_residual, redundant_constraints
 from .loop_recursion import loop_accelerations
-from .loop_rows import loop_rows
+from .loop_rows import closure_rows
 from .loops import ConstrainedModel, ConstraintMatrix, LoopClosure
 from .mechanism_description import close_loops, load_mechanism
 from .motion_subspaces import CompositeJoint, ExponentialJoint, Joint, SphericalJoint
@@ -70,7 +70,7 @@ __all__ = [
     "Joint", "CompositeJoint", "SphericalJoint", "ExponentialJoint", "MultiDofModel",
     # closed mechanisms
     "ConstrainedModel", "LoopClosure", "ConstraintMatrix", "load_mechanism", "close_loops",
-    "closed_chain", "ClosedChainModel", "constraint_residual", "loop_rows",
+    "closed_chain", "ClosedChainModel", "constraint_residual", "closure_rows",
     "constraint_matrices", "redundant_constraints", "assemble", "consistent_motion",
     # dynamics of closed mechanisms
     "constrained_inverse_dynamics", "ConstrainedInverseDynamics", "constrained_forward_dynamics",
