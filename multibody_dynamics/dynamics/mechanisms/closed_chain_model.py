@@ -171,6 +171,8 @@ class ClosedChainModel(MultibodyModel):
     def _evaluated(self, rows: Any, wrenches: Wrenches | None = None) -> Any:
         """The motions of the tree and the torques, with all rates, and the number of rows given."""
         states, shape, given = as_state(self.joint_names, *rows)
+        if given == 0:
+            raise InputError("robots with loops require q")
         solver = self.solver(ConstrainedInverseDynamicsSolver)
         applied = wrench_rows(self, wrenches)
         full = broadcast_shapes(("states", "wrenches"), (shape, applied.shape[:-2]))
@@ -370,11 +372,17 @@ def _potential_energy(model: ClosedChainModel, q: Any) -> Array:
 
 @answers(forward_kinematics, ClosedChainModel)
 def _forward_kinematics(
-    model: ClosedChainModel, q: Any, *rates: Any, base: BaseMotion | None = None,
-    representation: Representation = "spatial", **named: Any,
-) -> BodyMotion:  # fmt: skip
-    rates = (*rates, *map(named.get, STATE_ROWS[1 + len(rates) :]))
-    rows = model.tree_motion(q, *rates)
+    model: ClosedChainModel,
+    q: Any,
+    qd: Any | None = None,
+    qdd: Any | None = None,
+    qddd: Any | None = None,
+    qdddd: Any | None = None,
+    *,
+    base: BaseMotion | None = None,
+    representation: Representation = "spatial",
+) -> BodyMotion:
+    rows = model.tree_motion(q, qd, qdd, qddd, qdddd)
     return forward_kinematics(model.tree, *rows, base=base, representation=representation)
 
 
