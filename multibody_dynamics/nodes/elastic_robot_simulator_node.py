@@ -82,7 +82,7 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
             self._clock_publisher = self.create_lifecycle_publisher(Clock, "/clock", RELIABLE)
             self.configuration.callback(self.destroy_lifecycle_publisher, self._clock_publisher)
         self._outputs = outputs = Outputs(self)
-        self._dependent = DependentJoints(plant.model)
+        self._dependent = DependentJoints(plant)
         fields = ("position", "velocity", "effort")
         self._rows = [
             *outputs.joint_state("joint_states", self._dependent.names, *fields),

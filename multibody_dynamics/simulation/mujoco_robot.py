@@ -16,6 +16,10 @@ MuJoCo meets softly, within STOP_TIME. A coordinate that is no joint, such as a 
 differential, is a tendon over the joints that give it; its rotor and friction, if no spring lies
 between, belong to a hinge in the world that is tied to this tendon.
 
+Loops are closed softly as well, within LOOP_TIME: the cut joint is a common point and, for each
+direction that it keeps, a tendon of constant length between the bodies. Moving by 0.1 rad within
+0.1 s, the mechanisms of config/mechanisms agree with `ElasticRobot` within 2e-6 rad.
+
 Everything else acts as a force that is held over an inner step and evaluated at its middle,
 x + h/2 v: nonlinear and variable springs (by the laws of `elastic`), Coulomb friction, drives, and
 the points at which wrenches act. For a spring this is the leapfrog method: order 2, symplectic,
@@ -38,15 +42,19 @@ from ..dynamics.elastic import (
     motor_motion,
 )
 from ..dynamics.lie import se3
+from ..dynamics.mechanisms import ClosedChainModel, closure_rows
 from ..dynamics.model import MultibodyModel, inertia
-from ..dynamics.rigid import mass_matrix
-from .tree_joints import TreeJoints, tree_joints
+from ..dynamics.rigid import mass_matrix, postures
+from .tree_joints import TreeJoints, joint_positions, tree_joints
 
 REQUIREMENT = "mujoco>=3.3,<4"
 VERSIONS = (3, 3), (4,)  # the least, and the first that is not accepted
 COARSEST_STEP = 0.25e-3  # s
 ACCURATE = 0.5  # largest |lambda| h of the default step
 STOP_TIME = 5e-3  # s, time constant of the end stops, which MuJoCo damps critically
+LOOP_TIME = 1e-3  # s, time constant with which loops close
+STIFF = [0.9999, 0.9999, 1e-3, 0.5, 2.0]  # impedance of the equations of loops
+ARM = 0.1  # m, from the centre of a cut joint to the ends of the tendons that keep its directions
 FAR = 1e6  # rad or m: a limit that is none
 SAME_ROBOT = 1e-9  # relative difference of mass matrices
 LARGEST_FORCE, LARGEST_STATE = 1e6, 1e9  # MuJoCo resets the state beyond accelerations of 1e10
@@ -88,8 +96,8 @@ class MujocoRobot(NeverCopied):
     end_stops : if not None, MuJoCo's soft limits at the joint limits of the model.
 
     Raises DynamicsError if mujoco is not installed or has another mass matrix, ModelError for a
-    robot that MuJoCo rejects or with helical joints, InputError for inconsistent data and for
-    coordinates that the positions of the joints do not determine.
+    robot that MuJoCo rejects, with helical joints, or loops cut at a joint that slides, InputError
+    for inconsistent data and for coordinates that the positions of the joints do not determine.
     """
 
     def __init__(
@@ -109,7 +117,6 @@ class MujocoRobot(NeverCopied):
                 f"the actuators have {', '.join(actuators.joint_names)}"
             )
         actuators.refuse_counting_twice(model.reflected_inertia)
-        model.require_tree("MuJoCo as the plant")
         self._joints = tree_joints(model)
         self._mujoco = mujoco = import_mujoco()
         n, m = model.n, len(actuators.motors)
@@ -140,7 +147,7 @@ class MujocoRobot(NeverCopied):
         self._set_gravity(model)
         self.step_size = self._choose_step(step)
         self._compiled.opt.timestep = self.step_size
-        self.reset(np.zeros(n))
+        self.reset(model.home)
 
     def _find_bodies_and_joints(self) -> None:
         """Indices of bodies and degrees of freedom in MuJoCo, and what q is in terms of these."""
@@ -149,9 +156,9 @@ class MujocoRobot(NeverCopied):
         self._bodies = np.array([own.body(model.body_names[i]).id for i in joints.bodies])
         inputs = [c for c, name in enumerate(model.joint_names) if _input(name) in dofs]
         links = [dofs[name] for name in joints.names]
-        # dofs that follow q, and their positions per unit of each coordinate
+        # dofs that follow q, and the coordinates that are dofs of their own
         self._tree = np.array([*links, *(dofs[_input(model.joint_names[c])] for c in inputs)])
-        self._coupling = np.vstack((joints.matrix, np.eye(self.n)[inputs]))
+        self._inputs = np.eye(self.n)[inputs]
         self._read = np.zeros((self.n, own.nv))  # q = read @ x
         self._read[:, links] = joints.inverse
         self._motors = np.array(
@@ -201,9 +208,10 @@ class MujocoRobot(NeverCopied):
         q = as_array("q", q, (n,), actuators.joint_names)
         qd = np.zeros(n) if qd is None else as_array("qd", qd, (n,), actuators.joint_names)
         self._mujoco.mj_resetData(self._compiled, data)
-        data.qpos[self._tree] = self._coupling @ q
+        x, G = self._positions(q)
+        data.qpos[self._tree] = x
         self._mujoco.mj_forward(self._compiled, data)
-        hold = self._coupling.T @ data.qfrc_bias[self._tree]
+        hold = G.T @ data.qfrc_bias[self._tree]
 
         torque = np.stack([hold, np.zeros(n), np.zeros(n)])
         second = np.zeros((3, len(actuators.variable_joints)))
@@ -225,7 +233,7 @@ class MujocoRobot(NeverCopied):
             name = actuators.joint_names[i]
             raise InputError(f"joint '{name}' is rigid: theta and q must be equal")
         data.qpos[self._motors], data.qvel[self._motors] = theta, thetad
-        data.qpos[self._tree], data.qvel[self._tree] = self._coupling @ q, self._coupling @ qd
+        data.qpos[self._tree], data.qvel[self._tree] = x, G @ qd
         self._publish(
             lambda t, theta, thetad: np.clip(motors.torque, -self._limit, self._limit), 0.0
         )
@@ -281,9 +289,9 @@ class MujocoRobot(NeverCopied):
 
         Some versions lose the rotation of inertias.
         """
-        model = self.model
-        G, armature = self._coupling, self._compiled.dof_armature[self._tree]
-        for q in np.random.default_rng(0).uniform(-2.0, 2.0, (3, self.n)):
+        model, armature = self.model, self._compiled.dof_armature[self._tree]
+        for q in postures(model, 3):
+            _, G = self._positions(q)
             found = self.mass_matrix(q) - G.T @ (armature[:, None] * G)
             wanted = mass_matrix(model.with_reflected_inertia(np.zeros(self.n)), q)
             if not np.abs(found - wanted).max() <= SAME_ROBOT * np.abs(wanted).max():
@@ -295,17 +303,23 @@ class MujocoRobot(NeverCopied):
 
     def mass_matrix(self, q: Any) -> Array:
         """(n, n) mass matrix of the links at q (n,), with armatures of rigid joints, by MuJoCo."""
-        full = self._full_mass_matrix(q)[np.ix_(self._tree, self._tree)]
-        return np.asarray(self._coupling.T @ full @ self._coupling)
+        _, G = self._positions(q)
+        return np.asarray(G.T @ self._full_mass_matrix(q)[np.ix_(self._tree, self._tree)] @ G)
 
     def gravity_forces(self, q: Any) -> Array:
         """(n,) torques that hold the links at q (n,), by MuJoCo."""
-        return np.asarray(self._coupling.T @ self._probe(q).qfrc_bias[self._tree])
+        _, G = self._positions(q)
+        return np.asarray(G.T @ self._probe(q).qfrc_bias[self._tree])
+
+    def _positions(self, q: Any) -> tuple[Array, Array]:
+        """The positions of `_tree` at q (n,), and their rates per unit of each q'."""
+        q = as_array("q", q, (self.n,), self.model.joint_names)
+        x, G = joint_positions(self.model, self._joints, q)
+        return np.concatenate((x, self._inputs @ q)), np.vstack((G, self._inputs))
 
     def _probe(self, q: Any) -> Any:
         data = self._mujoco.MjData(self._compiled)
-        q = as_array("q", q, (self.n,), self.model.joint_names)
-        data.qpos[self._tree] = self._coupling @ q
+        data.qpos[self._tree], _ = self._positions(q)
         self._mujoco.mj_forward(self._compiled, data)
         return data
 
@@ -437,11 +451,13 @@ class MujocoRobot(NeverCopied):
         fastest = 0.0
         motions = np.delete(np.eye(size), self._tree, axis=1)  # of rotors, and those of q
         motions = np.hstack((motions, np.zeros((size, self.n))))
-        motions[self._tree, -self.n :] = self._coupling
-        K, D = (motions.T @ matrix @ motions for matrix in (K, D))
-        for q in rng.uniform(lower, np.maximum(lower, upper), size=(32, self.n)):
-            M = motions.T @ self._full_mass_matrix(q) @ motions
-            spring, damper = (eigvalsh(matrix, M)[-1] for matrix in (K, D))
+        poses = rng.uniform(lower, np.maximum(lower, upper), size=(32, self.n))
+        for q in (self.model.home, *poses[self.model.reaches(poses)]):
+            _, motions[self._tree, -self.n :] = self._positions(q)
+            K_q, D_q, M = (
+                motions.T @ matrix @ motions for matrix in (K, D, self._full_mass_matrix(q))
+            )
+            spring, damper = (eigvalsh(matrix, M)[-1] for matrix in (K_q, D_q))
             fastest = max(fastest, np.sqrt(max(spring, 0.0)), damper)
         if fastest * COARSEST_STEP > 1e3 * ACCURATE:
             raise InputError(
@@ -469,6 +485,7 @@ def _compile(
             spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_LIMIT
         _add_bodies(mujoco, spec, model, joints)
         _add_couplings(mujoco, spec, model, joints)
+        lengths = _add_loops(mujoco, spec, model)
         for i, actuator, motors, _ in actuators.each():
             if joints.joint_of(i) is None and (
                 actuator.is_rigid or model.reflected_inertia[i] or viscous[i]
@@ -490,6 +507,9 @@ def _compile(
             raise
         raise ModelError(f"MuJoCo rejects the robot '{model.name}': {error}") from None
 
+    for name, length in lengths.items():  # of the tendon, relative to that at the zero position
+        own = compiled.tendon(name).id
+        compiled.equality(name).data[0] = length - compiled.tendon_length0[own]
     compiled.dof_frictionloss[:] = 0.0
     for i, actuator, motors, _ in actuators.each():
         link = _dof_of(joints, model, i)
@@ -556,6 +576,44 @@ def _add_couplings(mujoco: Any, spec: Any, model: MultibodyModel, joints: TreeJo
         limited.range = np.clip([lower[c], upper[c]], -FAR, FAR)
 
 
+def _add_loops(mujoco: Any, spec: Any, model: MultibodyModel) -> dict[str, float]:
+    """The equations of the cut joints: common points, and tendons {name: length} between points at
+    ARM from there in two directions, whose angle is constant."""
+    lengths: dict[str, float] = {}
+    for loop in model.loops if isinstance(model, ClosedChainModel) else ():
+        points, turns = ([row for row in closure_rows(loop) if row.is_point == k] for k in (1, 0))
+        if len(points) < 3:
+            raise ModelError(
+                f"loop '{loop.name}': its cut joint slides, which MuJoCo cannot model; cut the loop"
+                " at a joint that only turns, or use the internal plant, ElasticRobot"
+            )
+        ends = []
+        for body, pose in ((loop.first, loop.first_pose), (loop.second, loop.second_pose)):
+            index, offset = model.frame(body)
+            parent = spec.worldbody if index < 0 else spec.body(model.body_names[index])
+            ends.append((parent, offset @ pose))
+
+        def sites(name: str, *places: Array, ends: Any = ends) -> list[str]:
+            names = [f"{name}, {side}" for side in ("first", "second")]
+            for own, place, (parent, pose) in zip(names, places, ends, strict=True):
+                parent.add_site(name=own, pos=pose[:3, :3] @ place + pose[:3, 3])
+            return names
+
+        centre = points[0].c
+        equality = spec.add_equality(type=mujoco.mjtEq.mjEQ_CONNECT, name=f"loop '{loop.name}'")
+        equality.name1, equality.name2 = sites(equality.name, centre, centre)
+        equality.objtype = mujoco.mjtObj.mjOBJ_SITE
+        equality.solref, equality.solimp = [LOOP_TIME, 1.0], STIFF
+        for row in turns:
+            tendon = spec.add_tendon(name=row.name)
+            for site in sites(row.name, centre + ARM * row.u, centre + ARM * row.x):
+                tendon.wrap_site(site)
+            lengths[row.name] = ARM * np.sqrt(2.0 * (1.0 - row.value))
+            tie = _add_tie(mujoco, spec, tendon)
+            tie.name, tie.solref, tie.solimp = row.name, [LOOP_TIME, 1.0], STIFF
+    return lengths
+
+
 def _add_tendon(
     spec: Any, joints: TreeJoints, name: str, factors: Array, rotor: str | None = None
 ) -> Any:
@@ -569,11 +627,12 @@ def _add_tendon(
     return tendon
 
 
-def _add_tie(mujoco: Any, spec: Any, tendon: Any) -> None:
-    """The constraint that keeps the length of a tendon at zero."""
+def _add_tie(mujoco: Any, spec: Any, tendon: Any) -> Any:
+    """The constraint that keeps the length of a tendon as in the zero position."""
     tie = spec.add_equality(type=mujoco.mjtEq.mjEQ_TENDON, name1=tendon.name)
     tie.objtype, tie.solref = mujoco.mjtObj.mjOBJ_TENDON, [STOP_TIME, 1.0]
     tie.data[:5] = 0.0
+    return tie
 
 
 def _add_rotor(mujoco: Any, spec: Any, name: str) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dynamics.core import Array, InputError
+from ..dynamics.mechanisms import ClosedChainModel
 from ..dynamics.model import MultibodyModel, joint_chains
 
 
@@ -45,7 +46,16 @@ class TreeJoints(NamedTuple):
 
 
 def tree_joints(model: MultibodyModel) -> TreeJoints:
-    """Raises InputError if the positions of the joints do not determine all coordinates."""
+    """Raises InputError if the positions of the joints do not determine all coordinates.
+
+    With loops, these are the joints of the tree, `inverse` reads the actuated ones, and `matrix`
+    belongs to the pose `home`.
+    """
+    if isinstance(model, ClosedChainModel):
+        of_tree = tree_joints(model.tree)
+        own = [of_tree.names.index(name) for name in model.joint_names]
+        _, G = joint_positions(model, of_tree, model.home)
+        return of_tree._replace(matrix=G, inverse=of_tree.inverse[own])
     chains = joint_chains(model)
     names, bodies = tuple(chains), np.array([chain[-1] for chain in chains.values()])
     X = model.body_screws[bodies]
@@ -63,6 +73,14 @@ def tree_joints(model: MultibodyModel) -> TreeJoints:
     R = np.zeros((model.n, len(bodies)))
     R[:, independent] = np.linalg.inv(G[independent])
     return TreeJoints(names, bodies, parents, screws, G, R, independent)
+
+
+def joint_positions(model: MultibodyModel, joints: TreeJoints, q: Array) -> tuple[Array, Array]:
+    """x (k,) of the joints at q (n,), and G (k, n) with x' = G q'."""
+    if not isinstance(model, ClosedChainModel):
+        return joints.matrix @ q, joints.matrix
+    positions, rates = model.tree_motion(np.tile(q, (model.n, 1)), np.eye(model.n))
+    return positions[0], rates.T
 
 
 def _sign(model: MultibodyModel, i: int) -> float:

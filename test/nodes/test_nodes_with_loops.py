@@ -3,11 +3,18 @@
 
 """A five-bar linkage with springs at its motors: nodes that close its loop, and others."""
 
+import time
+
 import numpy as np
 import pytest
+from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.nodes.base.messages import set_stamp
+from multibody_dynamics.resources import share_directory
+from multibody_dynamics.tools.base.models import load_robot
 from ros_harness import ros
 
 __all__ = ["ros"]  # the fixture
@@ -17,13 +24,16 @@ FIVE_BAR = {
     "elastic_joints_file": "config/mechanisms/five_bar.yaml",
     "autostart": True,
 }
+MODEL = load_robot(*(share_directory() / FIVE_BAR[key] for key in list(FIVE_BAR)[:2]))
 MOTORS = {"command_joints": ["left_shoulder", "right_shoulder"]}
 TORQUES = ("-r", "motor_torque_stamped:=flatness_controller_node/motor_torque")
 
 
-def test_a_five_bar_follows_the_motion_of_the_trajectory_node(ros):
+@pytest.mark.parametrize("kind", ["internal", "mujoco"])
+def test_a_five_bar_follows_the_motion_of_the_trajectory_node(ros, kind):
     """Simulator, controller and motion over DDS, as `loop` starts them, in lockstep."""
     plant = {
+        "plant": kind,
         "command_interface": "stamped_motor_torque",
         "time_source": "steady",
         "publish_clock": True,
@@ -42,12 +52,17 @@ def test_a_five_bar_follows_the_motion_of_the_trajectory_node(ros):
     goal = np.array(sent[-1].points[-1].positions)
 
     def arrived():
-        return errors and np.abs(np.array(states[-1].position) - goal).max() < 1e-4
+        return errors and np.abs(np.array(states[-1].position[:2]) - goal).max() < 1e-4
 
     ros.until(arrived, "the goal", patience=240.0)
-    assert states[-1].name == ["left_shoulder", "right_shoulder"]
-    start = np.array(states[0].position)
-    assert np.abs(np.array([state.position for state in states]) - start).max() > 0.05
+    assert states[-1].name == list(MODEL.joint_names + MODEL.dependent_joints)
+    q, qd = (
+        np.array([getattr(state, row) for state in states]) for row in ("position", "velocity")
+    )
+    assert np.abs(q - q[0]).max() > 0.05
+    elbows = MODEL.system.passive_indices
+    for rows, of_tree in zip((q, qd), MODEL.tree_motion(q[:, :2], qd[:, :2]), strict=True):
+        np.testing.assert_allclose(rows[:, 2:], of_tree[:, elbows], atol=1e-4 * abs(rows).max())
     assert np.abs(np.array([error.position for error in errors])).max() < 1e-3
     assert "fault" not in controller.output.lower()
 
@@ -56,6 +71,33 @@ def test_the_feedforward_node_publishes_torques_of_the_motors(ros):
     node = ros.start("feedforward_node", FIVE_BAR | MOTORS)
     ros.until(lambda: "active" in node.output, "activation", patience=240.0)
     assert "ERROR" not in node.output
+
+
+def test_a_wrench_on_a_passive_link_is_carried_by_the_motors(ros):
+    node = ros.start("feedforward_node", FIVE_BAR | MOTORS | {"wrench_timeout": 0.5})
+    sensor = ros.publisher(WrenchStamped, "external_wrench")
+    arm = ros.publisher(JointState, "joint_states")
+    torques = ros.record(JointState, "feedforward_node/torque")
+    q, zero = MODEL.home, np.zeros(2)
+
+    def send():
+        state = JointState(name=list(MODEL.joint_names), position=q.tolist(), velocity=[0.0, 0.0])
+        wrench = WrenchStamped()
+        wrench.header.frame_id = "right_lower"
+        wrench.wrench.force.x, wrench.wrench.torque.y = 5.0, 0.3
+        for publisher, message in ((sensor, wrench), (arm, state)):
+            set_stamp(message.header.stamp, time.time_ns())
+            publisher.publish(message)
+
+    pose = dyn.frame_pose(MODEL, q, "right_lower")
+    world = dyn.se3.coAd(pose) @ np.array([0.0, 0.3, 0.0, 5.0, 0.0, 0.0])
+    wanted = dyn.inverse_dynamics(MODEL, q, zero, zero, wrenches={"right_lower": world}).tau
+    assert np.abs(wanted - dyn.gravity_forces(MODEL, q)).max() > 0.5
+    ros.until(
+        lambda: torques and np.abs(torques[-1].effort - wanted).max() < 1e-9,
+        "the wrench", patience=240.0, each=send,
+    )  # fmt: skip
+    assert "fault" not in node.output.lower()
 
 
 @pytest.mark.parametrize("node", ["task_space_node", "validation_node", "drift_node"])

@@ -3,6 +3,7 @@
 
 """The arm on MuJoCo against ElasticRobot: the same masses and motions by independent code."""
 
+import dataclasses
 import re
 import sys
 from functools import partial
@@ -176,6 +177,39 @@ def test_the_panda_converges_to_elastic_robot_with_order_two():
     assert np.ptp(ours, axis=0).max() > 0.5
     assert errors[0] < 1e-4
     assert 3.0 < errors[0] / errors[1] < 6.0
+
+
+@pytest.mark.parametrize("name", ["five_bar", "leg", "delta"])
+def test_robots_with_loops_move_as_in_elastic_robot(name):
+    """MuJoCo closes the loops by constraints; ElasticRobot integrates the motors' coordinates."""
+    urdf = CONFIG / "mechanisms" / f"{name}.urdf"
+    springs = urdf.with_suffix(".yaml")
+    model = dyn.mechanisms.close_loops(springs, dyn.load_urdf(urdf))
+    actuators = dyn.load_actuators(springs, model.joint_names, model.joint_types)
+    robots = MujocoRobot(model, actuators, urdf.read_bytes()), ElasticRobot(model, actuators)
+    close(robots[0].gravity_forces(model.home), dyn.gravity_forces(model, model.home), 1e-12)
+    hold = robots[1].motor_torque.copy()
+    for robot in robots:
+        robot.reset(model.home, np.linspace(0.5, -0.5, model.n))
+        for k in range(100):
+            robot.applied_wrenches[-1] = [0.1, 0.2, -0.1, 1.0, 2.0, 3.0] if k < 50 else 0.0
+            robot.step(hold + np.linspace(1.0, -0.5, model.n), 1e-3)
+    found, own = robots
+    assert np.abs(own.q - model.home).max() > 0.05
+    np.testing.assert_allclose(found.q, own.q, rtol=0, atol=5e-6)
+    np.testing.assert_allclose(found.theta, own.theta, rtol=0, atol=5e-6)
+    np.testing.assert_allclose(found.joint_torque, own.joint_torque, rtol=0, atol=5e-4)
+
+
+def test_a_cut_joint_that_slides_is_named():
+    urdf = CONFIG / "mechanisms" / "five_bar.urdf"
+    springs = urdf.with_suffix(".yaml")
+    model = dyn.mechanisms.close_loops(springs, dyn.load_urdf(urdf))
+    (loop,) = model.loops
+    ball = np.vstack((dyn.prismatic(loop.free[0, :3]), dyn.spherical()))
+    slides = dataclasses.replace(model, loops=(dataclasses.replace(loop, free=ball),))
+    with pytest.raises(dyn.ModelError, match="loop 'tip': its cut joint slides"):
+        MujocoRobot(slides, rigid(slides))
 
 
 def test_all_kinds_of_actuators_move_as_in_elastic_robot():

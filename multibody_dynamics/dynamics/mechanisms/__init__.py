@@ -7,7 +7,7 @@ Joints with several degrees of freedom:
 
 Joint                         base class: a joint and its motion subspace S (..., 6, k)
 CompositeJoint                T = exp(X_1 q_1) ... exp(X_k q_k), coordinates of the second kind
-SphericalJoint                yaw, pitch and roll in closed form
+SphericalJoint                yaw, pitch and roll as coordinates
 ExponentialJoint              T = exp(X_1 q_1 + ... + X_k q_k), coordinates of the first kind
 MultiDofModel                 a tree of such joints, with its kinematics and dynamics
 
@@ -23,6 +23,7 @@ load_mechanism                a tree and the loops in a YAML file, such as that 
 close_loops                   the same as a ClosedChainModel; a file without loops: the tree
 closed_chain                  the robot in the coordinates of its motors, for laws, plants and nodes
 ClosedChainModel              result: a MultibodyModel with loops
+closure_rows                  the equations of a cut joint, without logarithms
 assemble                      closes the loops: finds a configuration with f = 0 near a given one
 consistent_motion             nearest motion up to q'''' that obeys the constraints
 
@@ -58,6 +59,7 @@ from .constrained_solvers import (
 )
 from .constraints import constraint_matrices, constraint_residual, redundant_constraints
 from .loop_recursion import loop_accelerations
+from .loop_rows import closure_rows
 from .loops import ConstrainedModel, ConstraintMatrix, LoopClosure
 from .mechanism_description import close_loops, load_mechanism
 from .motion_subspaces import CompositeJoint, ExponentialJoint, Joint, SphericalJoint
@@ -68,7 +70,7 @@ __all__ = [
     "Joint", "CompositeJoint", "SphericalJoint", "ExponentialJoint", "MultiDofModel",
     # closed mechanisms
     "ConstrainedModel", "LoopClosure", "ConstraintMatrix", "load_mechanism", "close_loops",
-    "closed_chain", "ClosedChainModel", "constraint_residual",
+    "closed_chain", "ClosedChainModel", "constraint_residual", "closure_rows",
     "constraint_matrices", "redundant_constraints", "assemble", "consistent_motion",
     # dynamics of closed mechanisms
     "constrained_inverse_dynamics", "ConstrainedInverseDynamics", "constrained_forward_dynamics",

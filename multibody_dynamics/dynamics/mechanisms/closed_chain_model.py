@@ -10,6 +10,7 @@ robot is answered for its coordinates,
     inverse_solver, momentum_solver, forward_arrays              in every cycle
     inverse_dynamics, mass_matrix, gravity_forces, gravity_gradient, kinetic_energy,
     potential_energy                                             at the design
+    forward_kinematics, frame_pose, jacobian, jacobian_dot
 
 and everything else refuses it, because it has no `joint_rows`. Every answer starts from the
 configuration `assembled` and follows a straight line of the coordinates from there: positions
@@ -17,7 +18,6 @@ behind a singular pose, or out of reach, are a DynamicsError.
 """
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, NoReturn, TypeVar
@@ -33,26 +33,34 @@ from ..core import (
     answers,
     as_array,
     as_state,
+    broadcast_shapes,
     exactly,
     read_only,
+    spread,
     times,
 )
 from ..lie import Representation
 from ..model import JointLimits, MultibodyModel, screw_type
 from ..rigid import (
     BaseMotion,
+    BodyMotion,
     ForwardArrays,
     InverseDynamics,
     Wrenches,
     forward_arrays,
+    forward_kinematics,
+    frame_pose,
     gravity_forces,
     gravity_gradient,
     inverse_dynamics,
     inverse_solver,
+    jacobian,
+    jacobian_dot,
     kinetic_energy,
     mass_matrix,
     momentum_solver,
     potential_energy,
+    wrench_rows,
 )
 from .constrained_solvers import (
     NEAR,
@@ -130,16 +138,58 @@ class ClosedChainModel(MultibodyModel):
         return self.assembled[self.first_bodies]
 
     @property
+    def tree_joint_types(self) -> tuple[str, ...]:
+        """(N,) the type of each joint of the tree, or "passive"."""
+        own = dict(zip(self.joint_names, self.joint_types, strict=True))
+        return tuple(own.get(name, "passive") for name in self.tree_joint_names)
+
+    @property
     def is_periodic(self) -> NDArray[np.bool_]:
         return np.ones(self.n, dtype=bool)
 
     def configuration(self, q: Any) -> Array:
-        """All joints (..., N) for the actuated ones q (..., n), rad or m.
+        """All joints (..., N) for the actuated ones (..., n), rad or m, as `tree_motion`."""
+        return self.tree_motion(q)[0]
+
+    def tree_motion(self, *rows: Any) -> list[Array]:
+        """q, q', ... of all joints (..., N), for those of the actuated ones (..., n), rad or m.
 
         Raises InputError for a wrong shape, NaN or infinity, and DynamicsError for a position that
         the loops do not allow.
         """
-        return self._each(q, self.body_count, lambda solver, row: solver.motion[0])
+        motion, _, given = self._evaluated(rows)
+        return motion[:given]
+
+    @property
+    def dependent_joints(self) -> tuple[str, ...]:
+        return self.system.passive
+
+    def dependent_motion(self, q: Array, qd: Array) -> tuple[Array, Array]:
+        position, velocity = self.tree_motion(q, qd)
+        return position[self.system.passive_indices], velocity[self.system.passive_indices]
+
+    def _evaluated(self, rows: Any, wrenches: Wrenches | None = None) -> Any:
+        """The motions of the tree and the torques, with all rates, and the number of rows given."""
+        states, shape, given = as_state(self.joint_names, *rows)
+        if given == 0:
+            raise InputError("robots with loops require q")
+        solver = self.solver(ConstrainedInverseDynamicsSolver)
+        applied = wrench_rows(self, wrenches)
+        full = broadcast_shapes(("states", "wrenches"), (shape, applied.shape[:-2]))
+        states = spread(states.reshape(*shape, 5, self.n), full, (5, self.n))
+        motion = np.empty((5, len(states), self.body_count))
+        torques = np.empty((3, len(states), self.n))
+        if wrenches:
+            try:
+                for k, W in enumerate(spread(applied, full, applied.shape[-2:])):
+                    solver.applied_wrenches[:] = W.reshape(-1, 3, 6)
+                    motion[:, k : k + 1], torques[:, k : k + 1] = solver.batch(*states[k][:, None])
+            finally:
+                solver.applied_wrenches[:] = 0.0
+        else:
+            motion[:], torques[:] = solver.batch(*np.moveaxis(states, 1, 0))
+        shaped = (x.reshape(len(x), *full, x.shape[-1]) for x in (motion, torques))
+        return *map(list, shaped), given
 
     def reaches(self, q: Any) -> NDArray[np.bool_]:
         q = as_array("q", q, (self.n,), self.joint_names)
@@ -151,17 +201,6 @@ class ClosedChainModel(MultibodyModel):
             solver.state[0] = row
             reached.append(bool(solver.update()) and solver.margin >= NEAR)
         return np.array(reached, dtype=bool).reshape(q.shape[:-1])
-
-    def _each(self, q: Any, size: int, answer: Callable[[Any, Array], Array]) -> Array:
-        """`answer` (size,) of a solver of the inverse dynamics at rest at each of q (..., n)."""
-        q = as_array("q", q, (self.n,), self.joint_names)
-        solver, still = self.solver(ConstrainedInverseDynamicsSolver), np.zeros(self.n)
-        result = np.empty((*q.shape[:-1], size))
-        for at in np.ndindex(q.shape[:-1]):
-            solver.start_from(self.assembled)
-            solver(q[at], *[still] * 4)
-            result[at] = answer(solver, q[at])
-        return result
 
     @cached_property
     def _of_thread(self) -> threading.local:
@@ -198,6 +237,9 @@ class ClosedChainModel(MultibodyModel):
 
     @property
     def moved_by(self) -> NoReturn:
+        self.require_tree("this computation")
+
+    def spread(self, values: Any) -> NoReturn:
         self.require_tree("this computation")
 
     def require_tree(self, what: str) -> NoReturn:
@@ -273,21 +315,20 @@ def _inverse_dynamics(
     representation: Representation = "spatial",
 ) -> InverseDynamics:
     _at_rest(model, base)
-    if wrenches:
-        model.require_tree("the argument `wrenches`")
-    states, shape, given = as_state(model.joint_names, q, qd, qdd, qddd, qdddd)
+    _, torques, given = model._evaluated((q, qd, qdd, qddd, qdddd), wrenches)
     if given < 3:
         raise InputError(f"inverse dynamics needs {STATE_ROWS[given]}")
-    solver = model.solver(ConstrainedInverseDynamicsSolver)
-    _, torques = solver.batch(*np.moveaxis(states, 1, 0))
-    rows = [row.reshape(*shape, model.n) for row in torques[: given - 2]]
-    return InverseDynamics(*rows, *[None] * (5 - given))
+    return InverseDynamics(*torques[: given - 2], *[None] * (5 - given))
 
 
 @answers(gravity_forces, ClosedChainModel)
 def _gravity_forces(model: ClosedChainModel, q: Any, *, base: BaseMotion | None = None) -> Array:
     _at_rest(model, base)
-    return model._each(q, model.n, lambda solver, row: solver.result[0])
+    return np.asarray(model._evaluated((q,))[1][0])
+
+
+def _as_coordinates(model: ClosedChainModel, q: Any) -> Array:
+    return as_array("q", q, (model.n,), model.joint_names)
 
 
 def _at_rest(model: ClosedChainModel, base: BaseMotion | None) -> None:
@@ -299,7 +340,7 @@ def _at_rest(model: ClosedChainModel, base: BaseMotion | None) -> None:
 def _gravity_gradient(model: ClosedChainModel, q: Any) -> Array:
     """dg/dq_j is Q' over the speed of a motion of joint j alone, so slow that velocities do not
     count: no difference of two torques, hence no cancellation."""
-    q, n = as_array("q", q, (model.n,), model.joint_names), model.n
+    q, n = _as_coordinates(model, q), model.n
     still = np.zeros(n)
     rate = inverse_dynamics(model, q[..., None, :], SLOW * np.eye(n), still, still).tau_dot
     assert rate is not None
@@ -308,7 +349,7 @@ def _gravity_gradient(model: ClosedChainModel, q: Any) -> Array:
 
 @answers(mass_matrix, ClosedChainModel)
 def _mass_matrix(model: ClosedChainModel, q: Any) -> Array:
-    q = as_array("q", q, (model.n,), model.joint_names)
+    q = _as_coordinates(model, q)
     solver, still = model.solver(ConstrainedForwardDynamicsSolver), np.zeros(model.n)
     result = np.empty((*q.shape, model.n))
     for at in np.ndindex(q.shape[:-1]):
@@ -327,3 +368,47 @@ def _kinetic_energy(model: ClosedChainModel, q: Any, qd: Any) -> Array:
 @answers(potential_energy, ClosedChainModel)
 def _potential_energy(model: ClosedChainModel, q: Any) -> Array:
     return potential_energy(model.tree, model.configuration(q))
+
+
+@answers(forward_kinematics, ClosedChainModel)
+def _forward_kinematics(
+    model: ClosedChainModel,
+    q: Any,
+    qd: Any | None = None,
+    qdd: Any | None = None,
+    qddd: Any | None = None,
+    qdddd: Any | None = None,
+    *,
+    base: BaseMotion | None = None,
+    representation: Representation = "spatial",
+) -> BodyMotion:
+    rows = model.tree_motion(q, qd, qdd, qddd, qdddd)
+    return forward_kinematics(model.tree, *rows, base=base, representation=representation)
+
+
+@answers(frame_pose, ClosedChainModel)
+def _frame_pose(
+    model: ClosedChainModel, q: Any, body: str | int, *, base: BaseMotion | None = None
+) -> Array:
+    return frame_pose(model.tree, model.configuration(q), body, base=base)
+
+
+@answers(jacobian, ClosedChainModel)
+def _jacobian(model: ClosedChainModel, q: Any, body: str | int, **how: Any) -> Array:
+    rows = model.tree_motion(_as_coordinates(model, q)[..., None, :], np.eye(model.n))
+    return jacobian(model.tree, rows[0][..., 0, :], body, **how) @ np.swapaxes(rows[1], -1, -2)
+
+
+@answers(jacobian_dot, ClosedChainModel)
+def _jacobian_dot(model: ClosedChainModel, q: Any, qd: Any, body: str | int, **how: Any) -> Array:
+    """J' G + J G'; with s'' = 0, q'' of the tree is a quadratic form of s', and column j of G' is
+    a quarter of the difference of its values at s' + e_j and s' - e_j."""
+    q, qd = (_as_coordinates(model, row)[..., None, :] for row in (q, qd))
+    e, still = np.eye(model.n), np.zeros(model.n)
+    ahead, behind = (model.tree_motion(q, qd + step, still) for step in (e, -e))
+    at, G = ahead[0][..., 0, :], np.swapaxes(ahead[1] - behind[1], -1, -2) / 2.0
+    speed = (G @ np.swapaxes(qd, -1, -2))[..., 0]
+    rate = np.swapaxes(ahead[2] - behind[2], -1, -2) / 4.0
+    return jacobian_dot(model.tree, at, speed, body, **how) @ G + (
+        jacobian(model.tree, at, body, **how) @ rate
+    )

@@ -28,7 +28,7 @@ from ..rigid import ModelSolver, body_rows, spatial_jacobians
 from . import loop_recursion as at
 from .assembly import assemble
 from .constraints import independent_rows
-from .loop_rows import LOOP_ROW, LoopRow, frames_in_joints, loop_rows
+from .loop_rows import LOOP_ROW, LoopRow, closure_rows, frames_in_joints
 from .loops import ConstrainedModel, LoopClosure
 
 Indices = NDArray[np.int64]
@@ -442,7 +442,7 @@ def _assembled(
                 f"constraint '{constraint.name}' is a matrix; only loops are closed in the control "
                 "cycle: use a coupling of the tree (with_couplings) where it is linear in q"
             )
-        rows += [(constraint, row) for row in loop_rows(constraint)]
+        rows += [(constraint, row) for row in closure_rows(constraint)]
     fixed = () if independent is None else tuple(independent)
     q = assemble(system, q, fixed=fixed)
     A = _jacobian(system, rows, q)

@@ -57,7 +57,7 @@ class LoopRow(NamedTuple):
         return row
 
 
-def loop_rows(loop: LoopClosure) -> list[LoopRow]:
+def closure_rows(loop: LoopClosure) -> list[LoopRow]:
     """The 6 - k rows of a cut joint with k free screws, points first.
 
     Raises ModelError for a joint that is not of the form above, such as a helical one.

@@ -151,33 +151,13 @@ class CompositeJoint(Joint):
 
 @dataclass(frozen=True, eq=False)
 class SphericalJoint(CompositeJoint):
-    """Yaw, pitch and roll about the origin of the child frame, in closed form.
+    """Yaw, pitch and roll about the origin of the child frame.
 
     R = Rot_z(q_1) Rot_y(q_2) Rot_x(q_3), the coordinates of :func:`.spherical`. Singular at the
     pitch q_2 = +-pi/2.
     """
 
     screws: Array = field(init=False, default_factory=joints.spherical)
-
-    def pose(self, q: Any) -> Array:
-        q = as_array("q", q, (3,))
-        (sa, sb, sc), (ca, cb, cc) = np.moveaxis(np.sin(q), -1, 0), np.moveaxis(np.cos(q), -1, 0)
-        R = np.array(
-            [
-                [ca * cb, ca * sb * sc - sa * cc, ca * sb * cc + sa * sc],
-                [sa * cb, sa * sb * sc + ca * cc, sa * sb * cc - ca * sc],
-                [-sb, cb * sc, cb * cc],
-            ]
-        )
-        return se3.from_rotation_translation(np.moveaxis(R, (0, 1), (-2, -1)), ORIGIN)
-
-    def _screws_at(self, q: Array) -> Array:
-        (sb, sc), (cb, cc) = np.moveaxis(np.sin(q), -1, 0)[1:], np.moveaxis(np.cos(q), -1, 0)[1:]
-        S = np.zeros((*sb.shape, 6, 3))
-        S[..., :3, 0] = np.stack([-sb, cb * sc, cb * cc], axis=-1)
-        S[..., 1, 1], S[..., 2, 1] = cc, -sc
-        S[..., 0, 2] = 1
-        return S
 
 
 class ExponentialJoint(Joint):

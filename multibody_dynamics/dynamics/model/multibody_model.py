@@ -357,6 +357,18 @@ class MultibodyModel:
         name instead of these motors."""
         return transmissions(self.joint_names, self.tree_joint_names, self.couplings)
 
+    @property
+    def dependent_joints(self) -> tuple[str, ...]:
+        """Joints without a coordinate of their own name, whose motion follows from the others."""
+        return tuple(self.couplings)
+
+    def dependent_motion(self, q: Array, qd: Array) -> tuple[Array, Array]:
+        """Positions and velocities of `dependent_joints` for q, q' (n,), rad or m and per s."""
+        rows = [[terms.get(name, 0.0) for name in self.joint_names] for terms, _ in
+                self.couplings.values()]  # fmt: skip
+        G = np.array(rows).reshape(-1, self.n)
+        return G @ q + [offset for _, offset in self.couplings.values()], G @ qd
+
     @cached_array
     def coordinate_map(self) -> Array:
         """(N, n) with one 1 in each row: the coordinates of the tree are `coordinate_map @ q`."""

@@ -628,8 +628,8 @@ def _refuse_loops(springs: str | os.PathLike[str]) -> None:
         raise ModelError(
             f"{springs}: loops {', '.join(map(str, data['loops']))}: only feedforward_node,"
             " flatness_controller_node, elastic_robot_simulator_node, trajectory_node and the"
-            " command `loop` support loops; in Python, dyn.mechanisms.close_loops, see"
-            " docs/closed_loops.md"
+            " commands `loop`, `inspect`, `torque-report` and `view` support loops; in Python,"
+            " dyn.mechanisms.close_loops, see docs/closed_loops.md"
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Array, InputError
+from ..core import Array, InputError, by_robot
 from ..lie import Representation, check_representation
 from ..lie.se3 import Ad, ad, inverse
 from ..lie.so3 import hat
@@ -16,6 +16,7 @@ from ..model.records import SCREW, TWIST
 from .kinematics import BaseMotion, body_rows, joint_poses
 
 
+@by_robot
 def jacobian(
     model: MultibodyModel,
     q: Any,
@@ -42,6 +43,7 @@ def jacobian(
     return _jacobians(model, (q,), body, base, representation)[0]
 
 
+@by_robot
 def jacobian_dot(
     model: MultibodyModel,
     q: Any,

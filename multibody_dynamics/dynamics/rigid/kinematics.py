@@ -19,6 +19,7 @@ from ..core import (
     as_array,
     as_real,
     broadcast_shapes,
+    by_robot,
     compiled,
     copy_row,
     read_only,
@@ -160,6 +161,7 @@ def body_rows(
     return stacked.transpose(2, 0, 1), full, given
 
 
+@by_robot
 def forward_kinematics(
     model: MultibodyModel,
     q: Any,
@@ -216,6 +218,7 @@ def joint_poses(rows: Array) -> Array:
     return se3.from_rotation_translation(rotation, rows[..., POSITION : POSITION + 3])
 
 
+@by_robot
 def frame_pose(
     model: MultibodyModel, q: Any, body: str | int, *, base: BaseMotion | None = None
 ) -> Array:

@@ -112,9 +112,10 @@ def doubtful_range(model: MultibodyModel, j: int) -> str:
 
 def postures(model: MultibodyModel, count: int = POSTURES) -> Array:
     """`count` random configurations (count, n) within the joint ranges, the same in every call;
-    fewer where loops do not allow them all."""
+    fewer where loops do not allow them all, but at least the one at `home`."""
     lower, upper, *_ = model.limits
     low = np.where(np.isfinite(lower), lower, np.minimum(-UNLIMITED, upper - UNLIMITED))
     high = np.where(np.isfinite(upper), upper, np.maximum(UNLIMITED, low + UNLIMITED))
     q = np.random.default_rng(0).uniform(low, high, (count, model.n))
-    return q[model.reaches(q)]
+    reached = q[model.reaches(q)]
+    return reached if len(reached) else model.home[None]

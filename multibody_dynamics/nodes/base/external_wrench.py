@@ -9,7 +9,7 @@ from math import exp
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
 
-from ...dynamics.core import Array, InputError
+from ...dynamics.core import Array
 from ...dynamics.lie.se3 import coAd
 from ...dynamics.model import MultibodyModel
 from ...dynamics.rigid import jacobian, wrench_to_world
@@ -82,10 +82,6 @@ class ExternalWrench:
         """Accept a message whose stamp has been checked. Raises MessageError, also if it needs
         more than the joint torques `limit` (n,) with the joints at q (n,)."""
         frame, stamp = message.header.frame_id, nanoseconds(message.header.stamp)
-        try:
-            self._model.require_tree("an external wrench")
-        except InputError as error:
-            raise MessageError("not available", str(error)) from None
         frames = self._model.frames
         link = self._link or frame
         wrench = read_wrench(message)

@@ -40,8 +40,6 @@ def controlled_robot(model: MultibodyModel, p: FollowingParameters) -> Controlle
             raise ParameterError(
                 f"command_joints: no joint '{name}'; the robot has {', '.join(motors)}"
             )
-    if p.wrench_link:
-        model.require_tree("the parameter wrench_link")
     if p.wrench_link and model.frame(p.wrench_link).body < 0:
         raise ParameterError(f"wrench_link '{p.wrench_link}' does not move; name a moving link")
     soft_limits = model.limits._replace(

@@ -48,11 +48,7 @@ class SimulatedEnvironment:
         self.check(p)
 
     def check(self, p: SimulatorParameters) -> None:
-        """Raise ParameterError for links that do not exist or do not move, and InputError for a
-        hit or a wrench on a robot with loops."""
-        for name in ("hit_link", "wrench_link"):
-            if getattr(p, name):
-                self._bare.require_tree(f"the parameter {name}")
+        """Raise ParameterError for links that do not exist or do not move."""
         for name in ("payload_link", "hit_link", "wrench_link"):
             link = getattr(p, name)
             if link and not self._moves(link):

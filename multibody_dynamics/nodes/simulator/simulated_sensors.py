@@ -15,7 +15,6 @@ from math import inf
 import numpy as np
 
 from ...dynamics.core import Array
-from ...dynamics.model import MultibodyModel
 from ...dynamics.plant import DriveEffects, Eccentricity, Encoder, Plant, TorqueSensor
 from .simulator_parameters import SimulatorParameters
 
@@ -72,29 +71,30 @@ class SimulatedSensors:
 
 
 class DependentJoints:
-    """The states of all joints of a robot, also of those that depend on its coordinates.
+    """The states of all joints of a simulated robot, also of those that depend on its coordinates.
 
     names : of the coordinates and of the dependent joints.
     """
 
-    def __init__(self, model: MultibodyModel) -> None:
-        self._model = model
-        dependent = model.couplings.values()
-        rows = [[terms.get(name, 0.0) for name in model.joint_names] for terms, _ in dependent]
-        self.names = (*model.joint_names, *model.couplings)
-        self._G = np.array(rows).reshape(-1, model.n)
-        self._offset = np.array([offset for _, offset in dependent])
+    def __init__(self, plant: Plant) -> None:
+        self._plant, self._model = plant, plant.model
+        self.names = (*self._model.joint_names, *self._model.dependent_joints)
 
     def added(self, position: Array, velocity: Array, effort: Array) -> tuple[Array, Array, Array]:
         """Positions, velocities and efforts of `names`, from those of the coordinates (n,). Joints
-        behind a transmission have efforts; the other dependent ones have zero."""
+        behind a transmission have efforts; the other dependent ones have zero.
+
+        Joints that loops determine have their exact state: measured positions need not close them.
+        """
         of_joints = np.zeros(len(self.names))
         of_joints[: len(effort)] = effort
         for each in self._model.transmissions:
             motors, joints = (list(map(self.names.index, x)) for x in (each.motors, each.joints))
             of_joints[joints] = each.of_joints("effort", effort[motors])
-        moved = np.concatenate([position, self._G @ position + self._offset])
-        return moved, np.concatenate([velocity, self._G @ velocity]), of_joints
+        state = (position, velocity) if self._model.couplings else (self._plant.q, self._plant.qd)
+        dependent = self._model.dependent_motion(*state)
+        moved, rates = map(np.concatenate, zip((position, velocity), dependent, strict=True))
+        return moved, rates, of_joints
 
 
 def stepped(plant: Plant, torque: Array, duration: float) -> Array:

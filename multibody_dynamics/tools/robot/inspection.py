@@ -20,11 +20,13 @@ import numpy as np
 
 from ...dynamics.core import Array, TrajectoryError
 from ...dynamics.elastic import Actuators, MotorFeedforward
-from ...dynamics.model import MultibodyModel, load_urdf
+from ...dynamics.mechanisms import ClosedChainModel
+from ...dynamics.model import MultibodyModel
 from ...dynamics.model.inertia import decompose
 from ...dynamics.motion import rest_to_rest_motion
-from ...dynamics.rigid import Finding, InverseDynamicsSolver, inverse_dynamics, postures
+from ...dynamics.rigid import Finding, inverse_dynamics, inverse_solver, postures
 from ...reporting.tables import text_table
+from ..base.models import load_robot
 from .robot_kind import ON_A_BASE, robot_kind
 
 WIDTH = 100  # columns of the terminal
@@ -36,11 +38,10 @@ MESSAGES = 0.4  # ms per cycle at 1 kHz for two messages and the node around the
 def load(
     path: str | PathLike[str], springs: str | PathLike[str] | None = None
 ) -> tuple[MultibodyModel, list[str]]:
-    """The robot of a URDF file, with the couplings in a YAML file of springs, and the loader's
-    warnings. Raises as :func:`load_urdf` does."""
+    """The robot of :func:`.load_robot`, and the loader's warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = load_urdf(path, couplings=springs)
+        model = load_robot(path, springs)
     source = f"{path}: "
     return model, [str(warning.message).removeprefix(source) for warning in caught]
 
@@ -50,9 +51,11 @@ def summary(model: MultibodyModel, warned: Sequence[str], *, is_full: bool = Fal
     ones, or a line for each, and at most MOST_NOTES of them."""
     kinds = Counter(model.joint_types)
     mass = sum(decompose(M)[0] for M in model.inertias)
+    count = f"{model.n} independent joints" if model.dependent_joints else f"{model.n} joints"
     kind = robot_kind(model)
     held = ", which is held fixed" if kind.startswith(ON_A_BASE) else ""
-    count = f"{model.n} independent joints" if model.couplings else f"{model.n} joints"
+    if isinstance(model, ClosedChainModel):
+        kind = f"mechanism with loops: {', '.join(loop.name for loop in model.loops)}"
     lines = [
         f"{model.name}: {kind}",
         f"{count if model.n > 1 else count[:-1]}"
@@ -221,9 +224,10 @@ def measure(
 
     The first call compiles the solvers, which takes up to a minute, unless they are cached.
     """
-    solver = InverseDynamicsSolver(model)
+    solver = inverse_solver(model)
     rng = np.random.default_rng(1)
     solver.state[:] = rng.uniform(-0.5, 0.5, solver.state.shape)
+    solver.state[0] = postures(model, 1)[0]
     timings = [_timed("Q, Q', Q''", solver.update, seconds)]
     if actuators is not None:
         feedforward = MotorFeedforward(actuators, solver.state, solver.result)

@@ -13,7 +13,7 @@ from ...dynamics.core import Array
 from ...dynamics.model import MultibodyModel
 from ...dynamics.rigid import forward_kinematics
 from .shapes import RobotShapes, Shape
-from .viewed_motion import RobotState
+from .viewed_motion import RobotState, start_of_view
 
 LOADED = np.array([213.0, 62.0, 0.0])  # RGB at the limit of the effort
 TWIN, FORCE, MOMENT, CONTACT = (0, 114, 178), (0, 158, 115), (204, 121, 167), (213, 62, 0)
@@ -60,7 +60,7 @@ class RobotScene:
         for k, shape in enumerate(shapes.shapes):
             self._add(k, shape)
         self._arrows: dict[str, Any] = {}
-        pose = forward_kinematics(model, model.limits.middle).pose
+        pose = forward_kinematics(model, start_of_view(model)).pose
         corners = [
             shape.vertices if shape.body < 0
             else shape.vertices @ pose[shape.body, :3, :3].T + pose[shape.body, :3, 3]
@@ -86,17 +86,19 @@ class RobotScene:
         )  # fmt: skip
 
     def show(self, state: RobotState, look: Look) -> None:
-        """Show a state; only what has changed is sent."""
+        """Show a state, unless the loops of the robot do not allow it; only changes are sent."""
         model = self._model
+        if not model.reaches(state.q):
+            return
         with self._server.atomic():
             pose = forward_kinematics(model, state.q).pose
             self._place("links", pose)
             deflection = state.motor - state.q
-            visible = bool(look.twin and np.isfinite(deflection).any())
+            bent = state.q + look.magnification * np.nan_to_num(deflection)
+            visible = bool(look.twin and np.isfinite(deflection).any() and model.reaches(bent))
             if self._twin.visible != visible:
                 self._twin.visible = visible
             if visible:
-                bent = state.q + look.magnification * np.nan_to_num(deflection)
                 self._place("motors", forward_kinematics(model, bent).pose)
             self._colour(state.torque[0], look.colours)
             self._draw_arrows(state, pose, look.arrows)
@@ -122,9 +124,13 @@ class RobotScene:
         limit = np.where(np.isfinite(effort) & (effort > 0.0), effort, self._largest)
         return np.clip(magnitude / limit, 0.0, 1.0)
 
+    def _of_bodies(self, values: Array) -> Array:
+        """Values (n,) at the joints of the tree; zero at those that loops determine."""
+        return np.append(values, 0.0)[self._model.coordinates]
+
     def _colour(self, torque: Array, wanted: bool) -> None:
         load = self.load(torque) if wanted else np.zeros(self._model.n)
-        shades = np.round(STEPS * self._model.spread(load)).astype(int)
+        shades = np.round(STEPS * self._of_bodies(load)).astype(int)
         for body in np.flatnonzero(shades != self._shades).tolist():
             share = shades[body] / STEPS
             for mesh, shape in self._meshes[body]:
@@ -146,7 +152,7 @@ class RobotScene:
         if wanted and np.isfinite(state.external).any():
             joint = pose @ np.linalg.inv(model.body_in_joint)
             load = np.nan_to_num(state.external) / self._largest.max()
-            for frame, share in zip(joint, model.spread(load), strict=True):
+            for frame, share in zip(joint, self._of_bodies(load), strict=True):
                 reach = ARROW * self.size * np.clip(share, -1.0, 1.0) * frame[:3, 2]
                 arrows["contact"].append(np.stack([frame[:3, 3], frame[:3, 3] + reach]))
         for name, colour in (("force", FORCE), ("moment", MOMENT), ("contact", CONTACT)):

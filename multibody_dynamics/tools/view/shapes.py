@@ -232,7 +232,7 @@ def _capsules(model: MultibodyModel) -> Iterator[Shape]:
     """Capsules from joint to joint, and cylinders around the joints' axes."""
     import trimesh
 
-    skeleton = link_skeleton(model)
+    skeleton = link_skeleton(model.tree)
     lengths = np.linalg.norm(np.diff(skeleton.ends, axis=1)[:, 0], axis=1)
     is_long = lengths > 0.2 * lengths.max(initial=0.0)
     radius = max(SLENDER * float(lengths[is_long].mean()) * 2.0 if is_long.any() else 0.05, 0.002)

@@ -14,7 +14,7 @@ import numpy as np
 from ...dynamics.core import Array
 from ...dynamics.elastic import Actuators
 from ...dynamics.model import MultibodyModel, finite_range
-from .viewed_motion import RobotState, ViewedMotion
+from .viewed_motion import RobotState, ViewedMotion, start_of_view
 
 STEP = 0.001  # rad or m, of a slider
 CURVE_POINTS = 600  # of a plot
@@ -51,7 +51,7 @@ class PoseSliders:
         self, model: MultibodyModel, actuators: Actuators | None, q: Array | None = None
     ) -> None:
         self._model, self._actuators = model, actuators
-        self._q = np.array(model.limits.middle if q is None else q)
+        self._q = start_of_view(model) if q is None else np.array(q)
         self._state: RobotState | None = None
 
     def add_controls(self, gui: Any) -> None:
@@ -76,7 +76,8 @@ class PoseSliders:
     def _move(self, i: int, value: float) -> None:
         q = self._q.copy()
         q[i] = value
-        self._q, self._state = q, None
+        if self._model.reaches(q):
+            self._q, self._state = q, None
 
     def state(self) -> RobotState | None:
         if self._state is None:

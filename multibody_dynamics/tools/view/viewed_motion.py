@@ -38,6 +38,12 @@ LINKS, MOTORS, ERRORS, EXTERNAL = (
 PUBLISHED = ("torque", "torque_rate", "torque_acceleration")  # Q, Q', Q'' of the feedforward
 
 
+def start_of_view(model: MultibodyModel) -> Array:
+    """(n,) the middle of the joint ranges, or where the loops of the robot are assembled."""
+    q = np.array(model.limits.middle)
+    return q if model.reaches(q) else model.home
+
+
 @dataclass(frozen=True, eq=False)
 class RobotState:
     """The robot at one instant. What is unknown is NaN.

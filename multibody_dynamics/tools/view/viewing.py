@@ -16,7 +16,9 @@ import numpy as np
 
 from ...dynamics.core import InputError
 from ...dynamics.elastic import Actuators, load_actuators
-from ...dynamics.model import MultibodyModel, load_urdf, parse_urdf
+from ...dynamics.mechanisms import close_loops
+from ...dynamics.model import MultibodyModel, load_couplings, parse_urdf
+from ..base.models import load_robot
 from ..base.ros_settings import ros_environment, ros_node
 from .shapes import RobotShapes, robot_shapes, urdf_text
 from .viewed_motion import CUTOFF, ViewedMotion, read_view
@@ -110,7 +112,9 @@ def _view_nodes(options: argparse.Namespace) -> int:
         else:
             text = wait_for_description(node, options.timeout)
             gravity, springs = (0.0, 0.0, -options.gravity), options.elastic_joints
-            model = parse_urdf(text, gravity, couplings=springs)
+            couplings = load_couplings(springs) if springs else None
+            model = parse_urdf(text, gravity, couplings=couplings)
+            model = close_loops(springs, model) if springs else model
             actuators = _actuators(options, model)
             shapes = _reported(robot_shapes(model, text, None, options.meshes))
         return _serve(options, model, shapes, LiveTopics(node, model, actuators))
@@ -119,8 +123,7 @@ def _view_nodes(options: argparse.Namespace) -> int:
 def _robot(
     options: argparse.Namespace, urdf: Path
 ) -> tuple[MultibodyModel, Actuators | None, RobotShapes]:
-    gravity, springs = (0.0, 0.0, -options.gravity), options.elastic_joints
-    model = load_urdf(urdf, gravity, couplings=springs)
+    model = load_robot(urdf, options.elastic_joints, (0.0, 0.0, -options.gravity))
     shapes = robot_shapes(model, urdf_text(urdf), urdf.parent, getattr(options, "meshes", ()))
     return model, _actuators(options, model), _reported(shapes)
 

@@ -98,6 +98,44 @@ def test_a_pose_does_not_depend_on_what_was_computed_before(name):
         assert error(solver.result[0], expected) < 1e-11
 
 
+@each_mechanism
+def test_links_move_as_in_the_tree_and_their_loops_stay_closed(name):
+    """Both frames of each cut joint are at one point; a Jacobian and its rate are derivatives of
+    the pose by differences."""
+    model, motion, rows = case(name)
+    batch = [np.stack([row, row]) for row in rows]
+    expected = rigid.forward_kinematics(model.tree, *motion)
+    for found, of_tree in zip(rigid.forward_kinematics(model, *batch), expected, strict=True):
+        assert np.abs(found[1] - of_tree).max() < 1e-12 * np.abs(of_tree).max()
+    for loop in model.loops:
+        ends = [
+            rigid.frame_pose(model, rows[0], body) @ pose
+            for body, pose in ((loop.first, loop.first_pose), (loop.second, loop.second_pose))
+        ]
+        np.testing.assert_allclose(ends[0][:3, 3], ends[1][:3, 3], atol=1e-12)
+    body, (q, qd, *_) = model.body_names[1], rows
+    J = rigid.jacobian(model, q, body, representation="hybrid")
+    for j, e in enumerate(np.eye(model.n)):
+        slid = slope(lambda t, e=e: rigid.frame_pose(model, q + t * e, body)[:3, 3], 1e-3)
+        np.testing.assert_allclose(J[3:, j], slid, atol=1e-9)
+    rate = slope(lambda t: rigid.jacobian(model, q + t * qd, body, representation="hybrid"), 1e-3)
+    found = rigid.jacobian_dot(model, q, qd, body, representation="hybrid")
+    np.testing.assert_allclose(found, rate, atol=1e-8)
+
+
+@each_mechanism
+def test_wrenches_with_rates_act_as_on_the_constrained_tree(name):
+    model, motion, rows = case(name)
+    W = {model.body_names[1]: np.random.default_rng(2).normal(size=(3, 6))}
+    expected = dyn.mechanisms.constrained_inverse_dynamics(model.system, *motion, wrenches=W)
+    batch = [np.stack([row, row]) for row in rows]
+    free = rigid.inverse_dynamics(model, *rows)
+    for k, found in enumerate(rigid.inverse_dynamics(model, *batch, wrenches=W)):
+        assert error(found[1], expected[k][model.system.actuated_indices]) < 1e-11
+        assert error(found[1], free[k]) > 1e-3
+    assert error(rigid.inverse_dynamics(model, *rows).tau, free.tau) < 1e-12  # they were for once
+
+
 def test_a_pose_out_of_reach_has_no_numbers():
     model = CLOSED["five-bar"]
     apart = model.home + 0.6
@@ -152,8 +190,7 @@ def test_on_a_soft_base_the_links_and_the_base_move_as_in_the_tree():
 @pytest.mark.parametrize(
     "compute",
     [
-        lambda model: rigid.forward_kinematics(model, model.home),
-        lambda model: rigid.jacobian(model, model.home, 0),
+        lambda model: rigid.christoffel_symbols(model, model.home),
         lambda model: dyn.InverseDynamicsSolver(model),
         lambda model: rigid.forward_dynamics(model, *[model.home] * 3),
         lambda model: rigid.inverse_dynamics_derivatives(model, *[model.home] * 3),

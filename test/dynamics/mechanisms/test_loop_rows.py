@@ -9,7 +9,7 @@ import pytest
 from mechanisms import JOINTS
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
-from multibody_dynamics.dynamics.mechanisms.loop_rows import loop_rows
+from multibody_dynamics.dynamics.mechanisms.loop_rows import closure_rows
 
 SUPPORTED = {
     **{name: X for name, X in JOINTS.items() if name not in ("helical", "two parallel hinges")},
@@ -44,7 +44,7 @@ def chain(free, x):
 @pytest.mark.parametrize("seed", range(3))
 def test_rows_vanish_on_the_free_motions_and_only_there(name, seed):
     free = np.reshape(SUPPORTED[name], (-1, 6))
-    rows = loop_rows(loop(free))
+    rows = closure_rows(loop(free))
     assert len(rows) == 6 - len(free)
     D = chain(free, np.random.default_rng(seed).uniform(-1, 1, len(free)))
     np.testing.assert_allclose(residuals(rows, D), 0, atol=1e-14)
@@ -57,7 +57,7 @@ def test_rows_vanish_on_the_free_motions_and_only_there(name, seed):
 
 
 def test_names_of_rows():
-    names = [row.name for row in loop_rows(loop(dyn.revolute((0, 0, 1))))]
+    names = [row.name for row in closure_rows(loop(dyn.revolute((0, 0, 1))))]
     assert names == [
         *(f"loop 'knee': translation along {axis}" for axis in "xyz"),
         "loop 'knee': rotation about y",
@@ -82,4 +82,4 @@ def test_names_of_rows():
 )
 def test_joints_of_another_form_are_refused(free, message):
     with pytest.raises(dyn.ModelError, match=f"loop 'knee': .*{message}"):
-        loop_rows(loop(free))
+        closure_rows(loop(free))

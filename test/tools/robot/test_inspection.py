@@ -3,6 +3,7 @@
 
 """The command `inspect`: kinematic tree, findings, torques, timing."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.rigid.model_check import inspect_model, postures
+from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools import cli
 from multibody_dynamics.tools.robot import inspection as look
 from robots import PANDA, panda, random_tree
@@ -84,6 +86,17 @@ def test_a_robot_whose_joints_cannot_move_is_inspected_all_the_same(tmp_path, ca
     printed = capsys.readouterr().out
     assert "no torques in motion: joint 'j' cannot move" in printed
     assert "WRONG: j has the velocity limit 0" in printed
+
+
+def test_a_robot_with_loops_is_inspected_in_the_coordinates_of_its_motors(capsys):
+    folder = share_directory() / "config" / "mechanisms"
+    words = [str(folder / "five_bar.urdf"), "--elastic-joints", str(folder / "five_bar.yaml")]
+    assert cli.main(["inspect", *words]) == 0
+    text = capsys.readouterr().out
+    assert "five_bar: mechanism with loops: tip\n2 independent joints (2 revolute)" in text
+    assert re.search(r"left_elbow +passive", text)
+    for heading in ("resonances in the middle", "fast enough", "plausible"):
+        assert heading in text
 
 
 def test_findings_of_many_joints_share_a_line(tmp_path):

@@ -18,11 +18,13 @@ from browser import CHROMIUM, browser, wait
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools import cli
+from multibody_dynamics.tools.base.models import load_robot
 from multibody_dynamics.tools.view.scene import LOADED, Look
 from multibody_dynamics.tools.view.shapes import robot_shapes
 from multibody_dynamics.tools.view.sources import Playback, PoseSliders
 from multibody_dynamics.tools.view.viewed_motion import RobotState, ViewedMotion, planned
 from multibody_dynamics.tools.view.viewer_page import ViewerPage, write_page
+from multibody_dynamics.validation.recordings import write_columns
 from recorded_arm import ARM, MODEL, NAMES, SPRINGS
 from robots import random_tree
 
@@ -223,9 +225,31 @@ def _drawn(b, unlike=None):
     return found
 
 
-def test_the_command_writes_a_page_and_names_what_it_needs(tmp_path, capsys):
-    from multibody_dynamics.validation.recordings import write_columns
+def test_loops_stay_closed_on_the_page_and_under_the_sliders(tmp_path):
+    folder = share_directory() / "config" / "mechanisms"
+    urdf, springs = folder / "five_bar.urdf", folder / "five_bar.yaml"
+    model = load_robot(urdf, springs)
+    page = ViewerPage(model, robot_shapes(model), port=0)
+    try:
+        page.scene.show(state(model.home + 0.1), Look())
+        pose = model.tree.body_names, dyn.forward_kinematics(
+            model.tree, model.configuration(model.home + 0.1)
+        ).pose  # fmt: skip
+        for k, (body, of_tree) in enumerate(zip(*pose, strict=True)):
+            assert np.allclose(handle(page, f"/links/{k}_{body}").position, of_tree[:3, 3])
+    finally:
+        page.close()
+    sliders = PoseSliders(model, None)
+    before = sliders.state().q
+    sliders._move(0, 3.4)  # where the loop does not close
+    assert np.array_equal(sliders.state().q, before)
+    file, t = tmp_path / "motion.csv", np.linspace(0.0, 0.2, 21)
+    write_columns(file, {"t": t, **{f"q {joint}": 0.2 * t for joint in model.joint_names}})
+    words = ["view", str(file), "--urdf", str(urdf), "--elastic-joints", str(springs)]
+    assert cli.main([*words, "--page", str(tmp_path / "m.html")]) == 0
 
+
+def test_the_command_writes_a_page_and_names_what_it_needs(tmp_path, capsys):
     t = np.linspace(0.0, 1.0, 21)
     file = tmp_path / "motion.csv"
     write_columns(file, {"t": t, **{f"q {joint}": 0.2 * t for joint in NAMES}})
