@@ -23,13 +23,13 @@ from ..validation.drift_statistics import AT_REST, torque_sums
 from ..validation.drift_watch import DriftWatch
 from ..validation.settings import Robot, Settings
 from ..validation.state_stream import StateStream, warm_up
-from .base.diagnostics import ERROR, OK, STALE, WARN, Diagnostics, EventCounter, Status
-from .base.messages import JointStates, MessageError
+from .base.diagnostics import ERROR, OK, STALE, WARN, Diagnostics, Status
+from .base.messages import JointStates
+from .base.node_inputs import Inputs
 from .base.parameters import ParameterError
 from .base.qos import best_effort
 from .base.robot_source import RobotSource
 from .base.runtime import ManagedNode, run
-from .validation.compared_robot import input_status
 from .validation.drift_parameters import DriftParameters
 from .validation.spring_samples import SpringSamples
 
@@ -70,14 +70,14 @@ class DriftNode(ManagedNode[DriftParameters]):
         self._file = Path(p.state_file) if p.state_file else None
         self._failure = ""
         self._remember()
-        self._rejected = EventCounter()
+        self._inputs = Inputs(self)
         self._reported: tuple[str, ...] = ()
         self._restart()
         self.activation.callback(self._save)
         quality = best_effort(QUEUE)
-        self.activation.subscribe(JointState, "joint_states", self._on_state, quality)
+        self._inputs.listen(JointState, "joint_states", self._on_state, quality)
         if self._robot.actuators is not None:
-            self.activation.subscribe(JointState, "motor_states", self._on_motors, quality)
+            self._inputs.listen(JointState, "motor_states", self._on_motors, quality)
         self.activation.service(Trigger, "~/reset_reference", self._on_reset)
         Diagnostics(self, self._robot.model.name, self._statuses)
 
@@ -120,35 +120,23 @@ class DriftNode(ManagedNode[DriftParameters]):
         self._springs: SpringSamples | None = None
 
     def _on_state(self, message: JointState) -> None:
-        try:
-            if self._states is None:
-                self._states = self._first(message)
-            elif self._states.has_jumped_back(message, 0, 0):
-                self.get_logger().info("stamps jumped back: resetting the filter")
-                self._states = self._first(message)
-            if not self._states.accept(message, 0):
-                return
-            if self._springs is not None:
-                self._springs.add_links(self.parameters.pair_tolerance, self._period)
-        except MessageError as error:
-            self._reject("joint_states", error)
+        if self._states is None:
+            self._states = self._first(message)
+        elif self._states.has_jumped_back(message, 0, 0):
+            self.get_logger().info("stamps jumped back: resetting the filter")
+            self._states = self._first(message)
+        if not self._states.accept(message, 0):
             return
+        if self._springs is not None:
+            self._springs.add_links(self.parameters.pair_tolerance, self._period)
         states = self._states
         rows = np.stack([states.position, states.velocity, states.effort])
         for found in self._stream.push(states.stamp, rows):
             self._add(states.stamp, found)
 
     def _on_motors(self, message: JointState) -> None:
-        if self._springs is None:
-            return
-        try:
+        if self._springs is not None:
             self._springs.add_motors(message, self.parameters.pair_tolerance, self._period)
-        except MessageError as error:
-            self._reject("motor_states", error)
-
-    def _reject(self, topic: str, error: MessageError) -> None:
-        self._rejected.add(error.reason, str(error))
-        self.warn_about(topic, f"rejected {topic}: {error}", every=10.0)
 
     def _first(self, message: JointState) -> JointStates:
         """Begin a stream of states."""
@@ -209,7 +197,7 @@ class DriftNode(ManagedNode[DriftParameters]):
         else:
             kept = str(self._file or "no state_file: nothing is kept after deactivation")
             yield Status("memory", OK, kept, dict(progress))
-        inputs = input_status(self._rejected)
+        inputs = self._inputs.status({})
         if self._states is None or not self._states.stamp:
             missing = self._states.missing if self._states is not None else self._names
             inputs = inputs._replace(level=STALE, text=f"no state yet for {', '.join(missing)}")

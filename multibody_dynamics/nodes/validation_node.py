@@ -30,14 +30,14 @@ from .base.diagnostics import (
     EventCounter,
     Status,
 )
-from .base.messages import JointMatcher, JointStates, MessageError, nanoseconds
+from .base.messages import JointMatcher, JointStates, nanoseconds
+from .base.node_inputs import Inputs
 from .base.outputs import Outputs
 from .base.qos import best_effort
 from .base.robot import find_file
 from .base.robot_source import RobotSource
 from .base.runtime import ManagedNode, run
 from .base.watchdog import Watchdog
-from .validation.compared_robot import input_status
 from .validation.reported_recordings import ReportedRecordings
 from .validation.validation_parameters import ValidationParameters
 
@@ -92,7 +92,8 @@ class ValidationNode(ManagedNode[ValidationParameters]):
             self.get_logger(),
         )
         self._matcher = JointMatcher(self._names, self._robot.model.transmissions, p.prefix)
-        self._rejected, self._events = EventCounter(), EventCounter()
+        self._inputs, self._events = Inputs(self), EventCounter()
+        self._foreign = 0  # messages without our joints
         self._is_too_large = False
         self._restart()
         activation = self.activation
@@ -103,7 +104,7 @@ class ValidationNode(ManagedNode[ValidationParameters]):
         )
         activation.callback(self._watchdog.stop)
         self._watchdog.start()
-        activation.subscribe(JointState, "joint_states", self._on_state, best_effort(QUEUE))
+        self._inputs.listen(JointState, "joint_states", self._on_state, best_effort(QUEUE))
         Diagnostics(self, self._robot.model.name, self._statuses)
 
     # States
@@ -117,25 +118,18 @@ class ValidationNode(ManagedNode[ValidationParameters]):
 
     def _on_state(self, message: JointState) -> None:
         begin = time.monotonic_ns()
-        try:
-            match = self._matcher.match(message.name)
-            if match.source.size == 0:
-                self._rejected.add("none of our joints")
-                return
-            if self._states is None:
-                self._states = self._first(message)
-            elif nanoseconds(message.header.stamp) and self._states.has_jumped_back(message, 0, 0):
-                self._end(f"stamps jumped back by {self._seconds_back(message):.3f} s")
-                self._states = self._first(message)
-            self._record(message)
-            if not self._states.accept(message, 0):
-                return
-        except MessageError as error:
-            self._rejected.add(error.reason, str(error))
-            self.warn_about("joint_states", f"rejected joint_states: {error}")
+        if self._matcher.match(message.name).source.size == 0:
+            self._foreign += 1
             return
-        self._watchdog.feed()
-        self._compare(begin)
+        if self._states is None:
+            self._states = self._first(message)
+        elif nanoseconds(message.header.stamp) and self._states.has_jumped_back(message, 0, 0):
+            self._end(f"stamps jumped back by {self._seconds_back(message):.3f} s")
+            self._states = self._first(message)
+        self._record(message)
+        if self._states.accept(message, 0):
+            self._watchdog.feed()
+            self._compare(begin)
 
     def _first(self, message: JointState) -> JointStates:
         """Begin a stream of states."""
@@ -211,7 +205,7 @@ class ValidationNode(ManagedNode[ValidationParameters]):
     def _statuses(self) -> Iterator[Status]:
         yield self._residual_status()
         yield self._comparison_status()
-        yield input_status(self._rejected)
+        yield self._inputs.status({"joint_states: messages without our joints": self._foreign})
         yield Status("recording", *self._recordings.status())
 
     def _residual_status(self) -> Status:

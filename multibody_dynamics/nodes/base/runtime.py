@@ -189,15 +189,15 @@ class ManagedNode(LifecycleNode, Generic[P]):
         node waits. Whoever receives that calls `start_or_leave`."""
         self._missing = missing
 
-    def warn_about(self, topic: str, text: str, every: float = 1.0) -> None:
-        """Log a warning at most once in `every` s for each topic.
+    def warn_about(self, topic: str, text: str) -> None:
+        """Log a warning at most once per second for each topic.
 
         rclpy throttles per line of code: with one logger, a stream of invalid messages on one topic
         would hide those on the others.
         """
         if topic not in self._topic_logs:
             self._topic_logs[topic] = get_logger(self.get_logger().name)
-        self._topic_logs[topic].warning(text, throttle_duration_sec=every)
+        self._topic_logs[topic].warning(text, throttle_duration_sec=1.0)
 
     def close(self) -> None:
         """Leave the current state through its regular transition, ending in finalized."""

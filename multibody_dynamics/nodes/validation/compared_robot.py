@@ -11,7 +11,6 @@ from sensor_msgs.msg import JointState
 
 from ...dynamics.model import MultibodyModel, motor_columns
 from ...validation.settings import Robot, equipped
-from ..base.diagnostics import OK, WARN, EventCounter, Status
 from ..base.messages import JointStates
 from ..base.parameters import ParameterError, parameter
 from ..base.robot import DynamicRobotParameters, find_file
@@ -81,10 +80,3 @@ class ComparedRobotParameters(DynamicRobotParameters):
         return JointStates(
             names, fields, transmissions=model.transmissions, prefix=self.prefix
         ), has_velocity
-
-
-def input_status(rejected: EventCounter) -> Status:
-    """How many messages were rejected, and why."""
-    recent, values = rejected.report()
-    text = f"{recent} rejected in the last second" if recent else "none rejected"
-    return Status("inputs", WARN if recent else OK, text, values)

@@ -111,6 +111,7 @@ class BumplessTransfer(IndependentCopies):
         self._before: Controller | None = None
         self._held, self._wanted = np.zeros((2, len(names)))
         _FADE(self._held, 0.0, self._wanted)  # compiles
+        _HELD_BACK(self._wanted, limits.torque, limits.torque_rate, self.torque)
         limits.apply(self._wanted, self.torque, 1.0)  # compiles
         self._elapsed = self.held_back = 0.0
 
@@ -215,6 +216,7 @@ class BumplessTransfer(IndependentCopies):
             wanted = self._wanted
             _FADE(self._held, self.share, wanted)
         self.torque[:], self.events = self.limits.apply(wanted, self.torque, dt)
-        self.held_back = _HELD_BACK(
-            wanted, self.limits.torque, self.limits.torque_rate, self.torque
-        )
+        self.held_back = 0.0
+        if self.events:
+            limits = self.limits
+            self.held_back = _HELD_BACK(wanted, limits.torque, limits.torque_rate, self.torque)

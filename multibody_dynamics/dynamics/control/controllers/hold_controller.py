@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Array, InputError, compiled_exactly, inlined_exactly, read_only
+from ...core import Array, BoundCall, InputError, compiled_exactly, inlined_exactly, read_only
 from ...elastic import Actuators
 from ...model import MultibodyModel
 from ..gains.joint_gains import StateFeedbackGains, at_rest, check_fit
@@ -36,14 +36,14 @@ ITERATIONS = 3
 
 @inlined_exactly
 def hold_step(
-    joint_of_motor, reference, q, theta, thetad, load, share, gains, lower, upper, stop_time, limit,
-    dt, torque
+    joint_of_motor, reference, q, theta, thetad, load, lower, upper, torque, share, gains,
+    stop_time, limit, dt
 ):  # fmt: skip
     """The torques of the stop, and its reference dt later.
 
-    `load` are the torques that hold the motors, q the positions of the links at rest; a `share` of
-    the `gains` on theta and theta' acts; `lower` and `upper` are the ranges of the links that the
-    motors drive.
+    `load` are the torques that hold the motors, q the positions of the links at rest; `lower` and
+    `upper` are the ranges of the links that the motors drive; a `share` of the `gains` on theta and
+    theta' acts.
     """
     decay = exp(-dt / stop_time)
     for j in range(theta.shape[0]):
@@ -111,17 +111,20 @@ class HoldController(Controller):
             raise InputError(f"stop_time is {stop_time} s: must be positive")
         self.gains, self.stop_time, self.torque_limit = gains, stop_time, torque_limit
         joint = actuators.joint_of_motor
-        self._lower, self._upper = model.limits.lower[joint], model.limits.upper[joint]
+        lower, upper = model.limits.lower[joint], model.limits.upper[joint]
         for _, actuator, motors, _ in actuators.each():
             if actuator.drive is not None:
-                self._lower[motors[1]], self._upper[motors[1]] = -np.inf, np.inf
+                lower[motors[1]], upper[motors[1]] = -np.inf, np.inf
         self._offset = actuators.link_friction_offset
         self.reference: Array = np.zeros((2, len(names)))
         self._hanging = LinkEquilibrium(actuators, self._motors[0], self._weight)
         self.q: Array = self._hanging.q
         self._is_started = False
-        self._joint_of_motor = actuation(actuators).joint_of_motor
-        self._step(np.zeros(len(names)))  # compiles
+        self._advance = BoundCall(
+            _HOLD, actuation(actuators).joint_of_motor, self.reference, self.q, *self._motors,
+            self._hanging.load, lower, upper, self.torque,
+        )  # fmt: skip
+        self._step()  # compiles
         self.reference[:] = self.torque[:] = 0.0
 
     @property
@@ -176,15 +179,12 @@ class HoldController(Controller):
         self._is_started = True
         if self._friction.any():
             load += self._friction * self.actuators.friction(thetad, load)
-        self._step(load)
+        self._step()
 
-    def _step(self, load: Array) -> None:
+    def _step(self) -> None:
         """Fill `torque`, and advance the reference by a period."""
-        _HOLD(
-            self._joint_of_motor, self.reference, self.q, *self._motors, load,
-            self.feedback_share, self.gains.values[2:], self._lower, self._upper, self.stop_time,
-            self._torque_limit, self.period, self.torque,
-        )  # fmt: skip
+        own = self.gains.values[2:], self.stop_time, self._torque_limit
+        self._advance(self.feedback_share, *own, self.period)
 
     def _weight(self, q: Array) -> tuple[Array, None]:
         """Torques that the links need at rest at q, with the offset of their friction."""

@@ -18,11 +18,17 @@ the stiffness that l subtracts.
 """
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
-from ...core import Array, DynamicsError, IndependentCopies, compiled_exactly, inlined_exactly
+from ...core import (
+    Array,
+    BoundCall,
+    DynamicsError,
+    IndependentCopies,
+    compiled_exactly,
+    inlined_exactly,
+)
 from ...elastic import Actuators, SpringSolver
 from ..records.actuation import actuation
 
@@ -124,15 +130,15 @@ class LinkEquilibrium(IndependentCopies):
         self.springs = SpringSolver(actuators, q=self.q, theta=theta)
         self._elastic = np.flatnonzero(~actuators.is_rigid)
         a, springs = actuation(actuators), self.springs
-        self._start = partial(_AT_MOTORS, a.joint_of_motor, a.torque_share, theta, self.q)
-        self._follow_motors = partial(_FOLLOW_MOTORS, a.is_rigid, a.first_motor, theta, self.q)
-        self._excess = partial(_EXCESS, a.is_rigid, springs.torque, self.torque, self.excess)
+        self._start = BoundCall(_AT_MOTORS, a.joint_of_motor, a.torque_share, theta, self.q)
+        self._follow_motors = BoundCall(_FOLLOW_MOTORS, a.is_rigid, a.first_motor, theta, self.q)
+        self._excess = BoundCall(_EXCESS, a.is_rigid, springs.torque, self.torque, self.excess)
         own = (a.is_rigid, springs.torque, self.torque, springs.stiffness_felt)
         self._follow = {
-            may_end: partial(_FOLLOW, *own, may_end, self.excess, self.q)
+            may_end: BoundCall(_FOLLOW, *own, may_end, self.excess, self.q)
             for may_end in (False, True)
         }
-        self._loads = partial(
+        self._loads = BoundCall(
             _LOADS, a.is_rigid, a.joint_of_motor, springs.load, self.torque, self.load
         )
         for function in (self._start, self._follow_motors, self._excess, self._loads):

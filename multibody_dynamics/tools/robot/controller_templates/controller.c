@@ -153,9 +153,9 @@ static void stop_and_hold(robot_controller *c, double dt, double elapsed, double
     }
     hang(c, theta, c->hold_is_started ? ITERATIONS : 10 * ITERATIONS, load);
     c->hold_is_started = 1;
-    robot_hold_step(c->hold_reference, c->hold_q, theta, thetad, load, c->feedback_share,
-                    is_late ? p->late_gains : p->hold_gains, p->hold_lower, p->hold_upper,
-                    is_late ? p->late_time : p->stop_time, p->torque_limit, dt, torque);
+    robot_hold_step(c->hold_reference, c->hold_q, theta, thetad, load, p->hold_lower, p->hold_upper,
+                    torque, c->feedback_share, is_late ? p->late_gains : p->hold_gains,
+                    is_late ? p->late_time : p->stop_time, p->torque_limit, dt);
     copy_row(&c->hold_reference[0][0], &c->now.result[0][0], 2 * MOTORS);
 }
 
