@@ -16,7 +16,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.signal import savgol_filter
 
-from ...dynamics.core import Array, InputError, read_yaml
+from ...dynamics.core import Array, InputError, read_yaml, reading
 from ...dynamics.elastic import Actuators, load_actuators
 from ...dynamics.identification import (
     SpringFit,
@@ -72,18 +72,19 @@ def identify_springs(options: argparse.Namespace) -> int:
         known = dict(zip(model.joint_names, model.joint_types, strict=True)) if model else {}
         types = [known[joint] for joint in joints] if known.keys() >= set(joints) else None
         actuators = load_actuators(options.elastic_joints, joints, types)
-    fits, reasons, samples = identify(
-        motion,
-        torque=options.torque,
-        model=model,
-        actuators=actuators,
-        window=options.window,
-        rate=options.rate,
-        progress=ProgressBar("springs"),
-        law=options.law,
-        robust=options.robust,
-        bias=options.bias,
-    )
+    with reading(recording, "a recording of this robot"):
+        fits, reasons, samples = identify(
+            motion,
+            torque=options.torque,
+            model=model,
+            actuators=actuators,
+            window=options.window,
+            rate=options.rate,
+            progress=ProgressBar("springs"),
+            law=options.law,
+            robust=options.robust,
+            bias=options.bias,
+        )
     found = [fits[motor].describe() if motor in fits else reasons[motor] for motor in samples]
     print(*dict.fromkeys(found), sep="\n")  # two motors may have the same reason
     output = options.output or Path("springs")
