@@ -39,6 +39,7 @@ from ...reporting.page import write_json
 from ...reporting.progress import ProgressBar
 from ...reporting.tables import text_table
 from ...validation.doubtful_signals import doubtful_run
+from ..base.arguments import reading_of
 from .identification_recordings import read_run
 
 HELD_SHARE = 0.25  # of a single recording, to judge the result on
@@ -118,10 +119,7 @@ def _read(
             elastic=actuators is not None and not bool(actuators.is_rigid.all()),
             motors=() if actuators is None else actuators.motor_names,
             effort=options.effort,
-            topics=options.topic,
-            motor_topic=options.motor_topic,
-            prefix=options.prefix,
-            held=dict(options.hold),
+            **reading_of(options),
             payload=loads.get(path.stem),
             progress=ProgressBar("messages"),
         )

@@ -29,6 +29,7 @@ from ...dynamics.rigid import inverse_dynamics
 from ...reporting.figures import BLUE, GREY, VERMILION, new_figure, save
 from ...reporting.progress import ProgressBar
 from ...validation.alignment import GAP
+from ..base.arguments import reading_of
 from .spring_recordings import SIDES, Motion, read_motion
 
 ORDER = 4  # of the polynomials for smoothing and differentiation
@@ -59,10 +60,7 @@ def identify_springs(options: argparse.Namespace) -> int:
     motion = read_motion(
         recording,
         model,
-        topics=options.topic,
-        motor_topic=options.motor_topic,
-        prefix=options.prefix,
-        held=dict(options.hold),
+        **reading_of(options),
         progress=ProgressBar("messages"),
     )
     print(f"{recording}:", *motion.used, sep="\n  ")

@@ -17,6 +17,7 @@ import numpy as np
 from ...dynamics.core import InputError
 from ...dynamics.elastic import Actuators, load_actuators
 from ...dynamics.model import MultibodyModel, load_urdf, parse_urdf
+from ..base.arguments import reading_of
 from ..base.ros_settings import ros_environment
 from .shapes import RobotShapes, robot_shapes, urdf_text
 from .viewed_motion import CUTOFF, ViewedMotion, read_view
@@ -93,10 +94,7 @@ def _read(
         path,
         model,
         actuators,
-        topics=options.topic,
-        motor_topic=options.motor_topic,
-        prefix=options.prefix,
-        held=dict(options.hold),
+        **reading_of(options),
         cutoff=options.cutoff or CUTOFF,
     )
 
