@@ -224,12 +224,12 @@ def doubtful_run(
     if actuators is not None:
         moves = (actuators.link_of_motors > 0.0).astype(np.float64)
         gears = actuators.gear_ratio[actuators.first_motor]
-        for j, (actuator, i) in enumerate(
-            zip(actuators.actuators, actuators.first_motor, strict=True)
-        ):
-            if run.theta is not None and actuator.series_spring is not None:
-                deflection = np.nan_to_num(run.theta[:, i] - run.q[:, j])
-                springs[:, j] = actuator.series_spring.torque(deflection, beyond="continue")
+        for j, actuator in enumerate(actuators.actuators if run.theta is not None else ()):
+            if actuator.series_spring is not None:
+                deflection = run.theta[:, actuators.first_motor[j]] - run.q[:, j]
+                springs[:, j] = actuator.series_spring.torque(
+                    np.nan_to_num(deflection), beyond="continue"
+                )
     motor = None if run.motor_torque is None else run.motor_torque @ moves
     given = {"sensor": run.sensor, "motor": motor, "spring": springs}
     filter_ = ZeroPhaseFilter(run.rate, min(CUTOFF, HIGHEST * run.rate), orders=3)

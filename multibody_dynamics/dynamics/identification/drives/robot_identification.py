@@ -662,30 +662,25 @@ class _Identification:
         """Keep, for the springs of each joint, the coefficient with the largest relative error, if
         it has not been determined, or has a large error and does not contradict the one known
         before; whether there was one."""
-        parameters, index, found = self.parameters, self.parameters.index, False
+        parameters, index, is_vague = self.parameters, self.parameters.index, False
         for springs in filter(None, self.equations.springs):
             names = [name for name in springs.names if parameters.free[index[name]]]
             rows = np.eye(len(fit.theta))[[index[name] for name in names]]
-            vague: dict[str, float] = {}
-            for name, each in zip(
-                names, solver.uncertainties(fit, rows) if names else (), strict=True
-            ):
+            vague = []
+            found = solver.uncertainties(fit, rows) if names else ()
+            for name, (error, is_determined) in zip(names, found, strict=True):
                 value, known = float(fit.theta[index[name]]), float(self.prior[index[name]])
-                share = each.error / max(abs(value), abs(known), 1e-300)
-                agrees = abs(value - known) < CONTRADICTING * each.error
-                if not each.determined or (share > VAGUE and agrees):
-                    vague[name] = share
-            if not vague:
-                continue
-            name = max(vague, key=vague.__getitem__)
-            value, known = float(fit.theta[index[name]]), float(self.prior[index[name]])
-            parameters.keep(name, known)
-            found = True
-            self.notes.append(
-                f"{name} {value:.3g} +- {vague[name] * max(abs(value), abs(known)):.1g} is no "
-                f"better known than the {known:.3g} known before, which is kept"
-            )
-        return found
+                share = error / max(abs(value), abs(known), 1e-300)
+                agrees = abs(value - known) < CONTRADICTING * error
+                if not is_determined or (share > VAGUE and agrees):
+                    text = f"{name} {value:.3g} +- {error:.1g} is no better known than the"
+                    vague.append((share, name, known, f"{text} {known:.3g} known before"))
+            if vague:
+                _, name, known, text = max(vague)
+                parameters.keep(name, known)
+                self.notes.append(f"{text}, which is kept")
+                is_vague = True
+        return is_vague
 
     def _at_prior(self, theta: Array) -> Array:
         """theta with the values known before of the parameters that are no longer identified."""
