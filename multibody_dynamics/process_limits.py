@@ -17,6 +17,7 @@ except ImportError:  # not on Windows
 
 MEMORY = 2000  # MB of address space, 1740 once active: libraries, machine code, stacks of threads
 FILE_SIZE = 1  # MB: logs, and the middleware's shared memory
+FILES = 32  # open files, 16 once configured: libraries, sockets
 THREADS = 24  # of the middleware and of the node
 
 
@@ -29,15 +30,17 @@ def refuse_insufficient_limits() -> None:
 
 def insufficient_limit() -> str:
     """Which limit is too low, how low, and how much a node needs; empty if there is none."""
-    for name, least, what, option in (
-        ("RLIMIT_AS", MEMORY, "the address space of this process", "-v"),
-        ("RLIMIT_FSIZE", FILE_SIZE, "the size of its files", "-f"),
+    for name, least, unit, what, option in (
+        ("RLIMIT_AS", MEMORY, " MB", "the address space of this process", "-v"),
+        ("RLIMIT_FSIZE", FILE_SIZE, " MB", "the size of its files", "-f"),
+        ("RLIMIT_NOFILE", FILES, "", "the number of its open files", "-n"),
     ):
         allowed = resource.getrlimit(getattr(resource, name))[0] if resource else -1
-        if 0 <= allowed < least * 10**6:
+        size = 10**6 if unit else 1
+        if 0 <= allowed < least * size:
             return (
-                f"{what} is limited to {allowed / 1e6:g} MB (ulimit {option}); a node needs at"
-                f" least {least} MB"
+                f"{what} is limited to {allowed / size:g}{unit} (ulimit {option}); a node needs at"
+                f" least {least}{unit}"
             )
     started = started_threads(THREADS)
     if started < THREADS:

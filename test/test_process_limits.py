@@ -26,6 +26,7 @@ NODES = [
     [
         (resource.RLIMIT_AS, 10**9, "address space of this process is limited to 1000 MB"),
         (resource.RLIMIT_FSIZE, 0, "size of its files is limited to 0 MB (ulimit -f)"),
+        (resource.RLIMIT_NOFILE, 16, "number of its open files is limited to 16 (ulimit -n)"),
     ],
 )
 def test_a_node_names_the_limit_with_which_it_cannot_work(node, limit, value, expected):

@@ -24,6 +24,7 @@ from .commands import COMMANDS, load
 
 ROS_ARGUMENTS = "--ros-args"
 NEGATIVE_NUMBERS = re.compile(r"-\.?\d")
+NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # errors that name no file
 DEFAULTS = "A value in parentheses is the default."
 
 
@@ -50,7 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     _watch_files()
     words = _joined(sys.argv[1:] if arguments is None else arguments)
-    ros = words.index(ROS_ARGUMENTS) if ROS_ARGUMENTS in words else len(words)
+    ros = len(words)
+    if words[:1] == ["compose"] and ROS_ARGUMENTS in words:  # the command that starts nodes
+        ros = words.index(ROS_ARGUMENTS)
     options = make_parser().parse_args(words[:ros])
     options.ros_arguments = words[ros:]
     use_one_thread()
@@ -134,7 +137,7 @@ def _in_one_line(error: Exception) -> str:
         text = f"{error.filename}: {error.strerror}"
         if isinstance(error, FileExistsError):
             text += ", but is not a folder"
-    elif isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+    elif isinstance(error, OSError) and error.errno in NOT_WRITTEN:
         text = f"{_written}: {error.strerror}"
     return " ".join(text.split())
 

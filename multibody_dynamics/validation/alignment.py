@@ -120,6 +120,17 @@ def on_one_clock(sources: Sequence[Source]) -> tuple[Source, ...]:
     return tuple(source._replace(stamped=stamped) for source in sources)
 
 
+DEFECTS = {
+    "gaps": "{gaps} gaps, the longest {longest_gap:.4g} s; about {lost} samples missing",
+    "clock_jumps": "the clock was set back {clock_jumps} times",
+    "unusable": "{unusable} messages with NaN or infinity were skipped",
+    "duplicates": "{duplicates} messages with a duplicate stamp were skipped",
+    "out_of_order": "{out_of_order} messages arrived out of order and were sorted",
+    "without_stamp": "{without_stamp} messages have no stamp; their time of receipt is used",
+    "single": "{single} isolated messages between gaps were skipped",
+}  # fields of Quality, in words
+
+
 @dataclass
 class Quality:
     """Counts and lists of defects in the messages of one source; times in s after the origin."""
@@ -143,28 +154,9 @@ class Quality:
 
     def events(self) -> list[str]:
         """One line for each kind of defect that occurred."""
-        texts = []
-        who = f"{self.topic}: "
-        if self.gaps:
-            texts.append(
-                f"{self.gaps} gaps, the longest {self.longest_gap:.4g} s; about {self.lost} "
-                "samples missing"
-            )
-        if self.clock_jumps:
-            texts.append(f"the clock was set back {self.clock_jumps} times")
-        if self.unusable:
-            texts.append(f"{self.unusable} messages with NaN or infinity were skipped")
-        if self.duplicates:
-            texts.append(f"{self.duplicates} messages with a duplicate stamp were skipped")
-        if self.out_of_order:
-            texts.append(f"{self.out_of_order} messages arrived out of order and were sorted")
-        if self.without_stamp:
-            texts.append(
-                f"{self.without_stamp} messages have no stamp; their time of receipt is used"
-            )
-        if self.single:
-            texts.append(f"{self.single} isolated messages between gaps were skipped")
-        return [who + text for text in texts]
+        facts = vars(self)
+        texts = (text.format(**facts) for name, text in DEFECTS.items() if facts[name])
+        return [f"{self.topic}: {text}" for text in texts]
 
 
 class SortedSource:

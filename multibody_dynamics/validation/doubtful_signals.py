@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dynamics.core import Array
-from ..dynamics.identification import Residuals
+from ..dynamics.elastic import Actuators
+from ..dynamics.identification import HIGHEST, MeasuredRun, Residuals, ZeroPhaseFilter
 from ..dynamics.model import MultibodyModel
+from ..dynamics.rigid import inverse_dynamics
 
 WINDOW = 0.25  # s
 DELAY = 0.1  # s, up to which a velocity may lag behind, as filtered ones do
@@ -33,6 +35,8 @@ EFFORTS_ALIKE = 0.85  # correlation of efforts with those of the model
 EFFORT_RATIO = 2.0  # between efforts and those of the model, which friction does not explain
 STEADY = 3.0  # standard deviations by which the mean of an effort exceeds its changes
 FEWEST = 16  # windows
+MISPLACED = 5.0  # between the torque of a deflection and that of the model
+CUTOFF = 5.0  # Hz, of motions that show sign and size of an effort
 DEGREES = 180.0 / np.pi
 VELOCITIES = {
     -1.0: "the other sign",
@@ -161,7 +165,10 @@ def positions_beyond_limits(
 
 
 def doubtful_efforts(
-    names: Sequence[str], residual: Residuals, gears: NDArray[np.float64] | None = None
+    names: Sequence[str],
+    residual: Residuals,
+    gears: NDArray[np.float64] | None = None,
+    what: str = "efforts",
 ) -> list[str]:
     """What is wrong with efforts that follow those of the model, but with another sign or size.
 
@@ -190,5 +197,63 @@ def doubtful_efforts(
             if factor > 0.0
             else ": currents with the other sign, or another axis?"
         )
-        notes.append(f"{name}: its efforts are {factor:.3g} times those of the model{cause}")
+        notes.append(f"{name}: its {what} are {factor:.3g} times those of the model{cause}")
+    return notes
+
+
+def doubtful_run(
+    run: MeasuredRun, model: MultibodyModel, actuators: Actuators | None = None
+) -> list[str]:
+    """What is wrong with the positions, efforts and deflections of a run, by joint.
+
+    A torque sensor, the motors of a joint and its deflected spring must all follow the torque of
+    the links, of the known robot.
+    """
+    if run.q is None:
+        return []
+    ends = zip(model.joint_names, np.min(run.q, axis=0), np.max(run.q, axis=0), strict=True)
+    notes = [
+        f"{name}: its {doubt}"
+        for j, (name, low, high) in enumerate(ends)
+        if low == low and (doubt := positions_beyond_limits(model, j, low, high))
+    ]
+    if not np.isfinite(run.q).all():  # of a joint that was not measured
+        return notes
+    moves, gears = np.eye(model.n), None
+    springs: Array = np.zeros_like(run.q)
+    if actuators is not None:
+        moves = (actuators.link_of_motors > 0.0).astype(np.float64)
+        gears = actuators.gear_ratio[actuators.first_motor]
+        for j, actuator in enumerate(actuators.actuators if run.theta is not None else ()):
+            if actuator.series_spring is not None:
+                deflection = run.theta[:, actuators.first_motor[j]] - run.q[:, j]
+                springs[:, j] = actuator.series_spring.torque(
+                    np.nan_to_num(deflection), beyond="continue"
+                )
+    motor = None if run.motor_torque is None else run.motor_torque @ moves
+    given = {"sensor": run.sensor, "motor": motor, "spring": springs}
+    filter_ = ZeroPhaseFilter(run.rate, min(CUTOFF, HIGHEST * run.rate), orders=3)
+    total = {kind: Residuals.none(model.n) for kind in given}
+    for part in run.stretches:
+        expected = inverse_dynamics(model, *filter_(run.q[part])).tau
+        for kind, rows in given.items():
+            if rows is not None and len(expected):
+                measured = filter_(np.nan_to_num(rows[part]))[0]
+                times = np.arange(len(expected)) / run.rate
+                total[kind] += Residuals.of(times, expected, measured)
+    for kind in ("sensor", "motor"):
+        notes += doubtful_efforts(model.joint_names, total[kind], gears, f"efforts ({kind})")
+    found = total["spring"]
+    size = np.sqrt(found.spread[1, 1] / np.maximum(found.spread[0, 0], 1e-300))
+    for name, alike, factor in zip(model.joint_names, found.correlation, size, strict=True):
+        if alike < -EFFORTS_ALIKE:
+            notes.append(
+                f"{name}: its deflection theta - q has the other sign than its torque: are links"
+                " and motors exchanged?"
+            )
+        elif factor > MISPLACED:
+            notes.append(
+                f"{name}: theta - q would deflect its spring with {factor:.3g} times the torque of"
+                " the model: are columns exchanged, or positions in other units?"
+            )
     return notes

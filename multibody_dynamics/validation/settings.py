@@ -108,7 +108,8 @@ def equipped(
         actuators = load_actuators(
             elastic_joints, model.joint_names, model.joint_types, model.locked
         )
-        actuators.refuse_counting_twice(model.reflected_inertia)
+        with reading(data or elastic_joints):
+            actuators.refuse_counting_twice(model.reflected_inertia)
         friction = friction.without(actuators.has_link_friction)  # which counts
     return Robot(model, friction, actuators)
 

@@ -3,6 +3,7 @@
 
 """Complete comparisons with recordings of a robot whose torques are known, and their errors."""
 
+import struct
 from dataclasses import replace
 
 import numpy as np
@@ -211,6 +212,22 @@ def test_a_clock_that_is_set_back_does_not_make_velocities_wrong(tmp_path):
     assert "the clock was set back 1 times" in " ".join(found.notes)
     assert "velocities" not in " ".join(found.notes)
     assert found.worst < 1e-3
+
+
+def test_files_that_do_not_say_how_many_messages_they_have_are_read(tmp_path):
+    t, rows = motion(MODEL, 4000, RATE)
+    path = write_bag(tmp_path / "bag", messages_of(t, rows, NAMES), plugin=StoragePlugin.MCAP)
+    file = path / "bag.mcap"
+    raw = bytearray(file.read_bytes())
+    (at,) = struct.unpack_from("<Q", raw, len(raw) - 28)  # the summary
+    while raw[at] != 11:  # the statistics
+        at += 9 + struct.unpack_from("<Q", raw, at + 1)[0]
+    struct.pack_into("<I", raw, at + 9 + 42, 0)  # bytes of the counts by channel
+    file.write_bytes(raw)
+    assert Recording(file).overview.topics == {"/joint_states": 0}
+    found = validate(file, Settings(ARM, cutoff=10.0))
+    assert found.messages == len(t)
+    assert not found.problems
 
 
 def test_a_damaged_chunk_does_not_end_the_survey(tmp_path):

@@ -5,15 +5,18 @@
 
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from drive_runs import elastic_run, planar
 from multibody_dynamics.dynamics.identification import Residuals
 from multibody_dynamics.dynamics.model import parse_urdf
 from multibody_dynamics.validation import doubtful_signals
 from urdf_parts import joint, link, robot
 
+DEGREES = 180.0 / math.pi
 RATE = 200.0
 T = np.arange(4000) / RATE
 W = np.array([1.5, 4.0, 9.0])
@@ -119,3 +122,24 @@ def test_efforts_with_another_sign_or_unit():
     by_gear = efforts(lambda x: x / 100.0, np.array([100.0, 100.0]), noise=1e-3)
     assert all("of the motor before its gear?" in text for text in by_gear)
     assert efforts(lambda x: 0.0 * x) == []  # unrelated: nothing can be said
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda run: run, ""),
+        (lambda run: {"sensor": -run.sensor}, r"efforts \(sensor\) are -\S+ times .* other sign"),
+        (lambda run: {"motor_torque": 1e3 * run.motor_torque}, r"efforts \(motor\) .* in mN m"),
+        (lambda run: {"q": run.theta, "theta": run.q}, "links and motors exchanged"),
+        (lambda run: {"q": run.q[:, ::-1]}, "are columns exchanged, or positions in other units"),
+        (lambda run: {"q": DEGREES * run.q, "theta": DEGREES * run.theta}, "in degrees"),
+    ],
+)
+def test_runs_whose_signals_do_not_fit_the_robot(change, text):
+    run, (model, actuators) = elastic_run(), planar()
+    changed = change(run)
+    changed = run if changed is run else replace(run, **changed)
+    notes = doubtful_signals.doubtful_run(changed, model, actuators)
+    assert bool(notes) == bool(text)
+    for name in model.joint_names if text else ():
+        assert any(re.match(f"{name}: .*{text}", note) for note in notes), notes

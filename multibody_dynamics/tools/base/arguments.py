@@ -162,3 +162,13 @@ def add_reading(parser: argparse.ArgumentParser, *topics: str) -> None:
     add_prefix(parser)
     add_hold(parser)
     add_gravity(parser)
+
+
+def reading_of(options: argparse.Namespace) -> dict[str, Any]:
+    """The options of `add_reading` except gravity, by the names that readers give them."""
+    return {
+        "topics": tuple(options.topic),
+        "motor_topic": options.motor_topic,
+        "prefix": options.prefix,
+        "held": dict(options.hold),
+    }

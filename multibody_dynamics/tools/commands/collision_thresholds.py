@@ -7,7 +7,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from ..base.arguments import add_reading, chosen, positive
+from ..base.arguments import add_reading, chosen, positive, reading_of
 
 HELP = "Learn the thresholds of collision detection from a recorded motion without contacts"
 DETAILS = (
@@ -63,10 +63,7 @@ def run(options: argparse.Namespace) -> int:
     motion = read_motion(
         options.recording,
         model,
-        topics=options.topic,
-        motor_topic=options.motor_topic,
-        prefix=options.prefix,
-        held=dict(options.hold),
+        **reading_of(options),
     )
     learned = learn_from(options.recording, motion, model, actuators, settings)
     print(*motion.used, "", *lines(learned, model, motion.q), sep="\n")

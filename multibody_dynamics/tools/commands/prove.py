@@ -7,7 +7,7 @@ import argparse
 import os
 from pathlib import Path
 
-from ..base.arguments import add_reading, chosen, positive, whole
+from ..base.arguments import add_reading, chosen, positive, reading_of, whole
 
 HELP = "Prove an identified model: validation, predicted control errors, and one report"
 DETAILS = (
@@ -88,14 +88,7 @@ def run(options: argparse.Namespace) -> int:
 
     files = RobotFiles(options.urdf, options.elastic_joints, options.identified, options.gravity)
     options.laws = options.laws or LAWS
-    reading = {
-        "effort": options.effort,
-        "topics": tuple(options.topic),
-        "motor_topic": options.motor_topic,
-        "prefix": options.prefix,
-        "held": dict(options.hold),
-        "cutoff": options.cutoff,
-    }
+    reading = reading_of(options) | {"effort": options.effort, "cutoff": options.cutoff}
     found = prove(
         files,
         chosen(Proof, options, files=files) if options.draws else None,

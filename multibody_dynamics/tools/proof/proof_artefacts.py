@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...dynamics.core import InputError
+from ...dynamics.core import InputError, reading
 
 SUMMARY, PLAN_PICTURE = "summary.json", "excitation.png"
 REPORT, FIT_PICTURE = "report.json", "identification.png"
@@ -115,10 +115,8 @@ def _source(path: Path) -> Source:
 
 
 def _json(file: Path) -> dict[str, Any]:
-    try:
+    with reading(file, "a JSON file"):
         content = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{file}: cannot be read: {error}") from None
     if not isinstance(content, dict):
         kind = type(content).__name__
         raise InputError(f'{file}: expected a JSON object, {{"name": ...}}, got a {kind}')

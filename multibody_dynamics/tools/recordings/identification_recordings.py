@@ -77,10 +77,12 @@ def read_run(
             held=held,
             progress=progress,
         )
+        _warn(motion.problem)
         return _run(path, motion.t, _signals(path, motion, motors), payload)
     recording = Recording(path, transmissions=model.transmissions, prefix=prefix)
     recording.overview.require(path, topics)
-    batches = list(recording.read(topics or None, progress=progress))
+    batches, problem = recording.whole(topics or None, progress)
+    _warn(problem)
     names = {prefix + joint: j for j, joint in enumerate(model.joint_names) if joint not in held}
     used = [batch for batch in batches if set(names) & set(batch.names)]
     if not used:
@@ -136,6 +138,10 @@ def _of_table(
         FIELDS.get(name, name): table.rows(name, owners[name in OF_MOTORS])
         for name in table.signals
     }
+    # Samples that lack a number of a signal that was measured are left out.
+    lacking = (np.isnan(rows) & ~np.isnan(rows).all(axis=0) for rows in signals.values())
+    is_whole = ~np.any([rows.any(axis=1) for rows in lacking], axis=0)
+    t, signals = table.t[is_whole], {name: rows[is_whole] for name, rows in signals.items()}
     # One effort per joint, and no motor positions: the user says on which side it was measured.
     if effort == "joint" and not {"theta", "sensor"} & set(signals) and "motor_torque" in signals:
         signals["sensor"] = signals.pop("motor_torque")
@@ -150,29 +156,37 @@ def _of_table(
     if q is not None and theta is not None and motors == model.joint_names:
         theta -= turns_between(theta, q, turning)
     if q is not None and "qd" in signals:
-        _drop_wrong_velocities(path, Stretch(table.t, q, signals["qd"]), model.joint_names)
-    return _run(path, table.t, signals, payload)
+        _drop_wrong_velocities(path, Stretch(t, q, signals["qd"]), model.joint_names)
+    return _run(path, t, signals, payload)
 
 
 def _drop_wrong_velocities(path: Path, stretch: Stretch, names: Sequence[str]) -> None:
     """Velocities that contradict the positions become missing, in place, with a warning."""
     for j, text in contradicting_velocities([stretch]).items():
         stretch.qd[:, j] = np.nan
-        warnings.warn(
-            f"{path}: {names[j]}: its velocities {text}; its positions are differentiated instead",
-            stacklevel=2,
+        _warn(
+            f"{path}: {names[j]}: its velocities {text}; its positions are differentiated instead"
         )
+
+
+def _warn(text: str) -> None:
+    if text:
+        warnings.warn(text, stacklevel=2)
 
 
 def _run(
     path: Path, t: Array, signals: Mapping[str, Array | None], payload: CarriedPayload | None
 ) -> MeasuredRun:
-    """The samples at evenly spaced times, stretch by stretch between gaps and jumps."""
+    """The samples at evenly spaced times, stretch by stretch between gaps and jumps. Torques that
+    are all zero were not measured."""
     steps = np.diff(t)
     if not (steps > 0.0).any():
         raise InputError(f"{path}: t does not increase")
     period = float(np.median(steps[steps > 0.0]))
     given = {name: rows for name, rows in signals.items() if rows is not None}
+    for name in FIELDS.values():
+        if name in given:
+            given[name] = np.where(given[name].any(axis=0), given[name], np.nan)
     is_cut = (steps <= 0.0) | (steps > GAP * period)
     for name in {"q", "theta"} & set(given):
         is_cut |= _jumps(given[name])

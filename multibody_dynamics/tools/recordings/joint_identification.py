@@ -5,6 +5,7 @@
 
 import argparse
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dynamics.core import InputError
+from ...dynamics.core import InputError, reading
 from ...dynamics.elastic import Actuators, load_actuators
 from ...dynamics.identification import (
     CarriedPayload,
@@ -37,6 +38,8 @@ from ...reporting.figures import (
 from ...reporting.page import write_json
 from ...reporting.progress import ProgressBar
 from ...reporting.tables import text_table
+from ...validation.doubtful_signals import doubtful_run
+from ..base.arguments import reading_of
 from .identification_recordings import read_run
 
 HELD_SHARE = 0.25  # of a single recording, to judge the result on
@@ -55,9 +58,11 @@ def identify_recordings(options: argparse.Namespace) -> int:
     settings = settings_of(options, actuators.motor_names if actuators else model.joint_names)
     runs = in_sequence(_read(options, model, actuators))
     fitted, held = split(runs, options.held_out)
-    fit = identify_robot(
-        model, fitted, actuators, held_out=held, settings=settings, progress=ProgressBar("steps")
-    )
+    with reading(", ".join(map(str, options.recordings)), "recordings of this robot"):
+        fit = identify_robot(
+            model, fitted, actuators, held_out=held, settings=settings,
+            progress=ProgressBar("steps"),
+        )  # fmt: skip
     print(*lines(fit, fitted, held), sep="\n")
     output = options.output or Path("identified")
     report, picture = output / "report.json", output / "identification.png"
@@ -107,22 +112,23 @@ def _read(
         name: CarriedPayload(f"{mass:g} kg", mass, options.payload_body or "")
         for name, mass in payloads.items()
     }
-    return [
+    runs = [
         read_run(
             path,
             model,
             elastic=actuators is not None and not bool(actuators.is_rigid.all()),
             motors=() if actuators is None else actuators.motor_names,
             effort=options.effort,
-            topics=options.topic,
-            motor_topic=options.motor_topic,
-            prefix=options.prefix,
-            held=dict(options.hold),
+            **reading_of(options),
             payload=loads.get(path.stem),
             progress=ProgressBar("messages"),
         )
         for path in paths
     ]
+    for path, run in zip(paths, runs, strict=True):
+        for note in doubtful_run(run, model, actuators):
+            warnings.warn(f"{path}: {note}", stacklevel=2)
+    return runs
 
 
 def in_sequence(runs: Sequence[MeasuredRun]) -> list[MeasuredRun]:

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.signal import savgol_filter
 
-from ...dynamics.core import Array, InputError, read_yaml
+from ...dynamics.core import Array, InputError, read_yaml, reading
 from ...dynamics.elastic import Actuators, load_actuators
 from ...dynamics.identification import (
     SpringFit,
@@ -29,6 +29,7 @@ from ...dynamics.rigid import inverse_dynamics
 from ...reporting.figures import BLUE, GREY, VERMILION, new_figure, save
 from ...reporting.progress import ProgressBar
 from ...validation.alignment import GAP
+from ..base.arguments import reading_of
 from .spring_recordings import SIDES, Motion, read_motion
 
 ORDER = 4  # of the polynomials for smoothing and differentiation
@@ -59,10 +60,7 @@ def identify_springs(options: argparse.Namespace) -> int:
     motion = read_motion(
         recording,
         model,
-        topics=options.topic,
-        motor_topic=options.motor_topic,
-        prefix=options.prefix,
-        held=dict(options.hold),
+        **reading_of(options),
         progress=ProgressBar("messages"),
     )
     print(f"{recording}:", *motion.used, sep="\n  ")
@@ -72,18 +70,19 @@ def identify_springs(options: argparse.Namespace) -> int:
         known = dict(zip(model.joint_names, model.joint_types, strict=True)) if model else {}
         types = [known[joint] for joint in joints] if known.keys() >= set(joints) else None
         actuators = load_actuators(options.elastic_joints, joints, types)
-    fits, reasons, samples = identify(
-        motion,
-        torque=options.torque,
-        model=model,
-        actuators=actuators,
-        window=options.window,
-        rate=options.rate,
-        progress=ProgressBar("springs"),
-        law=options.law,
-        robust=options.robust,
-        bias=options.bias,
-    )
+    with reading(recording, "a recording of this robot"):
+        fits, reasons, samples = identify(
+            motion,
+            torque=options.torque,
+            model=model,
+            actuators=actuators,
+            window=options.window,
+            rate=options.rate,
+            progress=ProgressBar("springs"),
+            law=options.law,
+            robust=options.robust,
+            bias=options.bias,
+        )
     found = [fits[motor].describe() if motor in fits else reasons[motor] for motor in samples]
     print(*dict.fromkeys(found), sep="\n")  # two motors may have the same reason
     output = options.output or Path("springs")

@@ -257,12 +257,7 @@ def _read_bag(
     motors = motor_topic or _called(path, there, MOTORS, "--motor-topic")
     if motors in links:
         raise InputError(f"{path}: {motors}: motors and links must be on different topics")
-    batches: list[JointSamples] = []
-    problem = ""
-    try:
-        batches.extend(recording.read((*links, motors), progress=progress))
-    except InputError as error:
-        problem = str(error)
+    batches, problem = recording.whole((*links, motors), progress)
     for topic in (*links, motors):
         if not any(batch.topic == topic for batch in batches):
             raise InputError(problem or f"{path}: no message on {topic}")

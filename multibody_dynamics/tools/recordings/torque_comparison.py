@@ -21,6 +21,7 @@ from ...validation.identify import KINDS, identify
 from ...validation.output_bag import OutputBag
 from ...validation.report import summary, write_fleet, write_report
 from ...validation.settings import Robot, Settings
+from ..base.arguments import reading_of
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
@@ -28,11 +29,8 @@ def settings_of(options: argparse.Namespace) -> Settings:
     for kind in options.identify:
         if kind not in KINDS:
             raise InputError(f"--identify {kind}: must be one or more of {', '.join(KINDS)}")
-    given = vars(options) | {
-        "gravity": (0.0, 0.0, -options.gravity),
-        "topics": tuple(options.topic),
-        "held": dict(options.hold),
-    }
+    gravity = (0.0, 0.0, -options.gravity)
+    given = vars(options) | reading_of(options) | {"gravity": gravity}
     return Settings(**{each.name: given[each.name] for each in fields(Settings)})
 
 

@@ -290,8 +290,8 @@ def _viewed(
             f" --hold {missing[0]}=VALUE sets a constant position, --prefix a prefix of the names"
         )
     leading = next((links[joint][0] for joint in joints if joint in links), None)
-    if leading is None or len(leading) < 2:
-        raise InputError("fewer than two samples of the joints")
+    if leading is None or len(leading) < 2 or leading[-1] == leading[0]:
+        raise InputError("fewer than two samples of the joints, at different times")
     span = float(leading[-1] - leading[0])
     at = leading[:: max(round(len(leading) / max(1e-9 * span * MOST, 1.0)), 1)]
     first = at[0]
@@ -302,6 +302,10 @@ def _viewed(
             state[:, :, i] = _newest(at, *links[joint])
         else:
             state[:, :, i] = held[joint], 0.0, np.nan
+    is_whole = np.isfinite(state[:, 0]).all(axis=1)
+    if np.count_nonzero(is_whole) < 2:
+        raise InputError("fewer than two samples with the positions of all joints")
+    at, t, state = at[is_whole], t[is_whole], state[is_whole]
     q = state[:, 0]
     notes = []
     motion, predicted = _predicted(model, t, q, cutoff)

@@ -18,6 +18,7 @@ from ...dynamics.core import InputError
 from ...dynamics.elastic import Actuators, load_actuators
 from ...dynamics.mechanisms import close_loops
 from ...dynamics.model import MultibodyModel, load_couplings, parse_urdf
+from ..base.arguments import reading_of
 from ..base.models import load_robot
 from ..base.ros_settings import ros_environment, ros_node
 from .shapes import RobotShapes, robot_shapes, urdf_text
@@ -95,10 +96,7 @@ def _read(
         path,
         model,
         actuators,
-        topics=options.topic,
-        motor_topic=options.motor_topic,
-        prefix=options.prefix,
-        held=dict(options.hold),
+        **reading_of(options),
         cutoff=options.cutoff or CUTOFF,
     )
 

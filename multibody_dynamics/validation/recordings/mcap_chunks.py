@@ -75,10 +75,9 @@ class Chunk(NamedTuple):
                 if not intact:
                     raise
                 place, head = _messages(records, index[:0])
-        except Exception:  # decompressors raise their own errors
-            raise InputError(
-                f"{self.file.name}: the chunk at byte {self.place} is damaged"
-            ) from None
+        except Exception as error:  # decompressors raise their own errors
+            why = f"has an {error}" if "unknown compression" in str(error) else "is damaged"
+            raise InputError(f"{self.file.name}: the chunk at byte {self.place} {why}") from None
         inside = (head["received"] >= start) & (head["received"] < stop)
         found: dict[str, Messages] = {}
         for topic in topics:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...dynamics.core import InputError
 from ...dynamics.model import Transmission, motor_columns
 from . import tables
 from .bags import BATCH, Bag, JointSamples, Overview
@@ -73,6 +74,22 @@ class Recording:
                 ]
                 batch = replace(batch, names=columns.names, rows=np.stack(rows, axis=1))
             yield batch
+
+    def whole(
+        self,
+        topics: Sequence[str] | None = None,
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> tuple[list[JointSamples], str]:
+        """All samples that can be read, and why there are not more, or ''. Raises InputError if
+        there are none."""
+        batches: list[JointSamples] = []
+        try:
+            batches.extend(self.read(topics, progress=progress))
+        except InputError as error:
+            if not batches:
+                raise
+            return batches, str(error)
+        return batches, ""
 
     def _read(
         self,

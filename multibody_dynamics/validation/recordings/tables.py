@@ -15,7 +15,7 @@ with the SIGNALS
     tau, current    torque and current of a motor, N m (N), A
 
 all except the current on the link side of the gear. Without theta, tau may also be the torque of
-the joint. An empty cell or NaN means that the number was not measured.
+the joint. An empty cell, NaN or infinity means that the number was not measured.
 """
 
 from __future__ import annotations
@@ -94,8 +94,6 @@ def read_signals(path: Path, arrays: Mapping[str, Any] | None = None) -> SignalT
 
     Raises an InputError that names the file, and what it lacks or what is wrong with it.
     """
-    if not path.is_file():
-        raise InputError(f"{path}: no such file")
     if path.suffix == ".csv":
         there = read_columns(path)
         given, joints, motors = _of_columns(there)
@@ -147,6 +145,7 @@ def _checked(path: Path, name: str, values: Any, count: int, owners: Sequence[st
             f"{path}: {name} is {rows.shape} of {rows.dtype}: expected numbers {shape}, a row for "
             f"each t and a column for each of {', '.join(owners) or '(no names given)'}"
         )
+    rows = np.where(np.isinf(rows), np.nan, rows)
     return computable_rows(f"{path}: {name}: ", np.asarray(rows, dtype=np.float64))
 
 
@@ -198,6 +197,8 @@ def read_columns(path: Path) -> dict[str, Array]:
 
     Raises InputError, naming the file, for anything else.
     """
+    if not path.is_file():  # but perhaps a pipe, which nobody may ever write to
+        raise InputError(f"{path}: no such file")
     with (
         reading(path, "a table"),
         path.open(newline="", encoding="utf-8", errors="replace") as file,

@@ -5,7 +5,9 @@
 
 import numpy as np
 import pytest
+from rosbags.rosbag2 import StoragePlugin
 
+from bag_files import messages_of, write_bag
 from drive_runs import elastic_run, planar
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.resources import share_directory
@@ -102,3 +104,31 @@ def test_missing_joints_are_named(tmp_path):
     held = read_run(tmp_path / "a.npz", MODEL, elastic=False, held={"elbow": 0.4})
     assert (held.q[:, 1] == 0.4).all()
     assert held.has("sensor").tolist() == [True, False]
+
+
+def test_samples_without_a_number_and_efforts_of_zero_were_not_measured(tmp_path):
+    t = 0.01 * np.arange(300)
+    q, tau = waves(t), waves(t)
+    q[100:140, 0] = np.nan
+    tau[:, 1] = 0.0
+    np.savez(tmp_path / "a.npz", **table(t, q=q, tau=tau))
+    run = read_run(tmp_path / "a.npz", MODEL, elastic=False, prefix="left_")
+    assert run.stretches == [slice(0, 100), slice(100, 260)]
+    assert run.has("sensor").tolist() == [False, True]
+
+
+@pytest.mark.parametrize("elastic", [True, False])
+def test_lost_chunks_are_reported(tmp_path, elastic):
+    topics = ("/joint_states", "/motor_states")[: 1 + elastic]
+    t = 0.01 * np.arange(12_000)
+    rows = np.stack([waves(t)] * 3, axis=1)
+    messages = [each for topic in topics for each in messages_of(t, rows, MODEL.joint_names, topic)]
+    messages.sort(key=lambda each: each[1])
+    bag = write_bag(tmp_path / "bag", messages, plugin=StoragePlugin.MCAP)
+    file = bag / "bag.mcap"
+    raw = bytearray(file.read_bytes())
+    raw[len(raw) // 2 : len(raw) // 2 + 400] = bytes(400)
+    file.write_bytes(raw)
+    with pytest.warns(UserWarning, match=r"the chunk at byte \d+ is damaged"):
+        run = read_run(bag, MODEL, elastic=elastic)
+    assert 100 < len(run.q) < len(t)

@@ -35,13 +35,14 @@ do; what they do to the estimate is then added (`segment_jackknife`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import Array
+from ...core import Array, DynamicsError
 from ..bodies.consistent_inertia import divergence
 from ..signals.banded_equations import (
     LEAST_FREEDOM,
@@ -566,6 +567,10 @@ class LeastSquares:
 
 
 def _inverse(H: Array) -> Array:
-    """The inverse of a positive definite matrix, with its diagonal scaled to one."""
-    size = 1.0 / np.sqrt(np.diag(H))
-    return np.asarray(np.linalg.inv(H * np.outer(size, size)) * np.outer(size, size))
+    """The inverse of a positive definite matrix, with its diagonal scaled to one. Raises
+    DynamicsError for another one."""
+    with suppress(np.linalg.LinAlgError):
+        if (np.diag(H) > 0.0).all():
+            size = 1.0 / np.sqrt(np.diag(H))
+            return np.asarray(np.linalg.inv(H * np.outer(size, size)) * np.outer(size, size))
+    raise DynamicsError("the measured signals contradict the known robot beyond all bounds")

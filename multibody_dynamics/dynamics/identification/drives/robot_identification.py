@@ -24,7 +24,7 @@ from .drive_equations import Channel, DriveEquations, Options, measured_signals,
 from .drive_parameters import FRICTION, Coefficients
 from .effect_selection import BETTER, NO_EFFECTS, IncludedEffects, prediction
 from .effect_sizes import EffectSizes
-from .equation_sums import ROUNDS, EquationSums, LeastSquares, left_side
+from .equation_sums import ROUNDS, EquationSums, Fit, LeastSquares, left_side
 from .filtered_rows import (
     NOISE_SAMPLES,
     Block,
@@ -616,21 +616,21 @@ class _Identification:
         self.notes += notes
 
     def _keep_known(self) -> None:
-        """The fit in which friction that the recordings do not determine is as known before. Of one
-        site, the velocity of Coulomb friction comes first, without which the sizes may be certain,
-        and then the least certain size, without which the others may be."""
+        """The fit in which what the recordings do not determine is as known before: of friction at
+        one site first the velocity of Coulomb friction, without which the sizes may be certain, and
+        then the least certain size; of the springs of one joint, the least certain coefficient,
+        without which the others may be."""
         parameters, index, prior = self.parameters, self.parameters.index, self.prior
         channels = [each for each in self.equations.channels if each.kind != "spring"]
         sites = dict.fromkeys(map(self.equations.site_of, channels))
+        kinds = (*FRICTION, "coulomb_velocity")
         solver, fit = self._without_hidden(), self.fit
         if solver is not self.solver:
             fit = solver.fit(self._at_prior(fit.theta))
         while True:
             names = [
                 name
-                for name in (
-                    f"{site}.{kind}" for site in sites for kind in (*FRICTION, "coulomb_velocity")
-                )
+                for name in (f"{site}.{kind}" for site in sites for kind in kinds)
                 if parameters.free[index[name]]
             ]
             found = FittedModel(self.blocks, solver, fit).uncertainties(names) if names else ()
@@ -645,7 +645,7 @@ class _Identification:
                 else:
                     doubt = each.error / parameters.spread[index[name]], kind
                     doubtful[site] = max(doubtful.get(site, doubt), doubt)
-            if not doubtful:
+            if not doubtful and not self._keep_springs(solver, fit):
                 self.solver, self.fit = solver, fit
                 return
             for site, (_, kind) in doubtful.items():
@@ -659,6 +659,29 @@ class _Identification:
             solver = solver.renewed()
             fit = solver.fit(self._at_prior(fit.theta))
 
+    def _keep_springs(self, solver: LeastSquares, fit: Fit) -> bool:
+        """Keep, for the springs of each joint, the coefficient with the largest relative error, if
+        it has not been determined, or has a large error and does not contradict the one known
+        before; whether there was one."""
+        parameters, index, is_vague = self.parameters, self.parameters.index, False
+        for springs in filter(None, self.equations.springs):
+            names = [name for name in springs.names if parameters.free[index[name]]]
+            vague = []
+            found = FittedModel(self.blocks, solver, fit).uncertainties(names) if names else ()
+            for name, (error, is_determined) in zip(names, found, strict=True):
+                value, known = float(fit.theta[index[name]]), float(self.prior[index[name]])
+                share = error / max(abs(value), abs(known), 1e-300)
+                agrees = abs(value - known) < CONTRADICTING * error
+                if not is_determined or (share > VAGUE and agrees):
+                    text = f"{name} {value:.3g} +- {error:.1g} is no better known than the"
+                    vague.append((share, name, known, f"{text} {known:.3g} known before"))
+            if vague:
+                _, name, known, text = max(vague)
+                parameters.keep(name, known)
+                self.notes.append(f"{text}, which is kept")
+                is_vague = True
+        return is_vague
+
     def _at_prior(self, theta: Array) -> Array:
         """theta with the values known before of the parameters that are no longer identified."""
         kept = [self.parameters.index[name] for name in self.parameters.kept]
@@ -667,27 +690,14 @@ class _Identification:
         return found
 
     def _without_hidden(self) -> LeastSquares:
-        """The solver without what errors of the encoders hide: friction of the link, the damping of
-        the spring, and a stiffness with a large error that does not contradict the known one."""
+        """The solver without what errors of the encoders hide: friction of the link, and damping of
+        the spring."""
         parameters, index = self.parameters, self.parameters.index
         names: list[str] = []
         for j, joint in enumerate(self.model.joint_names):
-            springs = self.equations.springs[j]
-            if springs is None or not self.sensors.has(j):
-                continue
-            names += [f"link {joint}.{kind}" for kind in (*FRICTION, "coulomb_velocity")]
-            names.append(f"{joint}.damping")
-            errors = self.fitted.uncertainties(springs.names)
-            for name, each in zip(springs.names, errors, strict=True):
-                value, known = float(self.fit.theta[index[name]]), float(self.prior[index[name]])
-                is_vague = each.error > VAGUE * abs(value)
-                agrees = abs(value - known) < CONTRADICTING * each.error
-                if not each.determined or (is_vague and agrees):
-                    names.append(name)
-                    self.notes.append(
-                        f"{name} {value:.3g} +- {each.error:.1g} is no better known than the "
-                        f"{known:.3g} known before, which is kept"
-                    )
+            if self.equations.springs[j] is not None and self.sensors.has(j):
+                names += [f"link {joint}.{kind}" for kind in (*FRICTION, "coulomb_velocity")]
+                names.append(f"{joint}.damping")
         names = [name for name in names if parameters.free[index[name]]]
         for name in names:
             value = float(self.prior[index[name]])
