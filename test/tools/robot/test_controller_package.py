@@ -461,7 +461,7 @@ def test_what_has_held_the_arm_at_rest_is_sent_without_states(tmp_path, why):
     twins.run(200, links=False, motors=False)
     assert twins.c.state == "lost"
     change = np.abs(twins.c.torque - before).max()
-    assert change < 1e-9 if why == "at rest" else change > 1.0
+    assert change < 1e-9 if why == "at rest" else change > 0.1
     assert twins.error < TOLERANCE
 
 
