@@ -17,7 +17,7 @@ RULES = Rules(
     external_load=np.array([60.0, np.inf]), joint_of_motor=np.arange(2), link_share=np.ones(2),
 )  # fmt: skip
 STILL = np.zeros(2)
-AT_REST = Situation(0, 0, 0.004, 0, 1, 1, 0, 0, *[STILL] * 7)
+AT_REST = Situation(0, 0, 0.004, 0, 1, 1, 0, 0, 0, *[STILL] * 7)
 
 
 def moving(*speed: float) -> Situation:

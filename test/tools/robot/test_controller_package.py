@@ -442,6 +442,26 @@ def test_the_torque_does_not_step_when_the_state_is_lost(twins_of, loses):
 
 
 @needs_compiler
+@pytest.mark.parametrize("why", ["at rest", "wrench"])
+def test_what_has_held_the_arm_at_rest_is_sent_without_states(tmp_path, why):
+    """Torques of a position error, which the model does not explain; not with a wrench."""
+    twins = Twins(designed(arms.elastic_panda(), disturbance_bandwidth=0.0), tmp_path)
+    twins.waves = 0.0
+    start(twins)
+    if why == "wrench":
+        twins.c.set_external_torque(np.full(7, 0.5))
+        twins.python.external[:] = 0.5
+    twins.offset = 0.01
+    twins.run(2000)
+    before = np.array(twins.c.torque)
+    twins.run(200, links=False, motors=False)
+    assert twins.c.state == "lost"
+    change = np.abs(twins.c.torque - before).max()
+    assert change < 1e-9 if why == "at rest" else change > 0.1
+    assert twins.error < TOLERANCE
+
+
+@needs_compiler
 def test_a_torque_that_is_not_finite_is_never_sent(tmp_path):
     design = designed(arms.elastic_panda(), disturbance_bandwidth=0.0, tracking_tolerance=0.0)
     gains = design.parameters["gains"].copy()

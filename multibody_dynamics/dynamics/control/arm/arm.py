@@ -395,7 +395,7 @@ class Arm(IndependentCopies):
         if step is None:
             step = self.times.torque_step(self.times.since_torque(now))
         else:
-            self._start_new_law(now)
+            self._start_law(now, is_last=True)
             self.transfer.share = 1.0
         command = self._command(now, self._rest(now, step), None)
         return command._replace(error=np.zeros_like(command.error), ahead_by=0.0)
@@ -500,6 +500,7 @@ class Arm(IndependentCopies):
             knows_speed=int(measured.knows_speed),
             contact=contact,
             is_carried=int(sample.is_late),
+            has_wrench=int(measured.announced.any()),
             qd=0.0 * qd if lacks_links else qd,
             thetad=0.0 * thetad if lacks_motors else thetad,
             error=self.motion.desired[0] - self.feedback.state.q,
@@ -533,14 +534,17 @@ class Arm(IndependentCopies):
             self._start_law(now)
         return is_new
 
-    def _start_law(self, now: int) -> None:
-        """Start the law of the present mode at the present position, from the last torque."""
+    def _start_law(self, now: int, *, is_last: bool = False) -> None:
+        """Start the law of the present mode at the present position, from the last torque;
+        is_last: no other torque may follow that of rest."""
         supervisor = self.supervisor
         supervisor.is_new = False
         self.laws.tolerate_delay(supervisor.tolerates_delay)
         self.name = self._law_of_mode()
         self.transfer.duration = supervisor.duration
-        self.transfer.activate(self.laws[self.name], self.transfer.torque.copy())
+        keeps = is_last or not supervisor.mode.is_following
+        kept = supervisor.kept_torque if keeps else None
+        self.transfer.activate(self.laws[self.name], self.transfer.torque.copy(), kept)
         self.times.start_law()
         self.reference.stop_motors()
         if self.motion.is_active:

@@ -20,6 +20,9 @@ tests that inject faults are all made from it:
                  but after a stop that has failed, at first,       the fault is cleared
                  damping of the motors, which fades
 
+An arm that was at rest stays there, however wrong its model is: the law of STOPPING or LOST is
+biased to start with the mean torque that has held it, if the fault is a passing one.
+
 The functions are written over records of plain numbers, in the subset that :mod:`c_translation`
 prints as C. Times are in s since any origin; speeds in rad/s or m/s.
 """
@@ -206,6 +209,7 @@ class Situation(NamedTuple):
     knows_speed: Annotated[int, Field("1 if the velocities that a stop uses are valid")]
     contact: Annotated[int, Field("the mode that answers an unexpected contact, 0 for none")]
     is_carried: Annotated[int, Field("1 if no state arrived: the positions are extrapolated")]
+    has_wrench: Annotated[int, Field("1 if an external wrench is declared")]
     qd: Annotated[Array, Field("velocities of the links, zero if they are not measured", ("n",))]
     thetad: Annotated[Array, Field("of the motors, zero if they are not measured", ("m",))]
     error: Annotated[Array, Field("desired less measured positions of the links", ("n",))]
@@ -242,6 +246,8 @@ class Memory(NamedTuple):
     damped_until: Annotated[Array, Field("s, after a stop that has failed")]
     overloaded_since: Annotated[Array, Field("s, since when a spring carries too much")]
     over_since: Annotated[Array, Field("s, since when a joint is faster than it may be")]
+    rested: Annotated[Array, Field("s, for which the arm has been at rest on its own")]
+    held: Annotated[Array, Field("N m or N, mean torques that hold it at rest", ("m",))]
     chatter: Annotated[Array, Field("s, for which each torque has jumped back and forth", ("m",))]
     last_sent: Annotated[Array, Field("N m or N, torques before the last ones", ("m",))]
     last_jump: Annotated[Array, Field("N m or N, of each torque, by its limit or more", ("m",))]
@@ -468,6 +474,7 @@ def activate(p, s, now, qd, thetad, knows_speed):
     s.on_time[0] = now
     s.late_at[0] = NEVER
     s.overloaded_since[0] = NEVER
+    s.rested[0] = 0.0
     s.is_unsure[0] = 0 if knows_speed else 1
     begin_stop(p, s, qd, thetad)
     if p.follows and are_motors_slow(p, thetad):
@@ -505,6 +512,28 @@ def restart(p, s, now):
     s.late_at[0] = NEVER
     s.on_time[0] = now
     s.recovered[0] = 0
+
+
+@inlined_exactly
+def _note_rest(p, s, x):
+    """Note for how long the arm is at rest without a declared wrench, and the mean torques that
+    hold it: an oscillation exceeds the speed of rest again before AT_REST."""
+    measure_speed(p, s, x.qd, x.thetad)
+    if x.has_wrench or s.speed[largest(s.speed)] > max(p.recovery_speed, SLOWEST):
+        s.rested[0] = 0.0
+        return
+    step = min(x.elapsed, LASTING)
+    share = step / AT_REST if s.rested[0] > 0.0 else 1.0
+    s.rested[0] += step
+    for j in range(x.sent.shape[0]):
+        s.held[j] += share * (x.sent[j] - s.held[j])
+
+
+@inlined_exactly
+def keeps_torque(s):
+    """Whether a law that does not follow keeps the torques that hold the arm at rest, `held`: those
+    of a wrong model would move it. Not after a latched fault, of which they may be the reason."""
+    return s.rested[0] >= AT_REST and RULES[s.fault[0], ENDS] == PASSING
 
 
 @inlined_exactly
@@ -555,6 +584,8 @@ def supervise(p, s, now, x):
         s.moving_since[0] = since
         s.on_time[0] = now
         enter(s, STOPPING, p.stop_transfer_time)
+    if x.knows_speed and not (x.lacks_links and x.lacks_motors):
+        _note_rest(p, s, x)
     if on_links:
         fail(p, s, now, NO_MOTORS, STOPPING, x.qd, x.thetad)
     elif x.lacks_links:

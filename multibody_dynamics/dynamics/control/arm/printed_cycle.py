@@ -70,7 +70,7 @@ SHAPES: dict[str, tuple[int | str, ...]] = {
     ), ("n",)),
     **dict.fromkeys((
         "theta", "thetad", "sent", "load", "loads", "motor_limit", "torque", "held", "wanted",
-        "before", "limit", "rate", "lower", "upper", "damping",
+        "before", "limit", "rate", "lower", "upper", "damping", "kept", "bias",
     ), ("m",)),
     "times": ("points",), "positions": ("points", "n"), "velocities": ("points", "n"),
     "desired": (5, "n"), "state": (5, "n"), "gains": (4, "m"), "reference": (4, "m"),
@@ -105,7 +105,7 @@ MEMORIES: dict[Any, Any] = {
 """The records that arguments are; `s` is that of the module of a function."""
 WHOLE = (
     "row", "agrees", "may_end", "mode", "fault", "knows_speed", "is_stamped", "count", "moves",
-    "is_active", "has_motion",
+    "is_active", "has_motion", "starts",
 )  # fmt: skip
 """Arguments that are integers."""
 
@@ -157,6 +157,7 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
             "begin_modes": modes.activate,
             "end_modes": modes.deactivate,
             "restart_modes": modes.restart,
+            "keeps_torque": modes.keeps_torque,
             "damping_share": modes.damping_share,
             "end_fault": modes.clear_fault,
             "supervise": modes.supervise,
@@ -200,6 +201,7 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
             "damp_links": link_damping.damp_links,
             "transfer_share": bumpless_transfer.transfer_share,
             "faded": bumpless_transfer.fade,
+            "keep_torque": bumpless_transfer.keep_torque,
             "held_back": bumpless_transfer.held_back,
             "limit_torque": limit_torque,
             "next_period": torque_steps.next_period,

@@ -83,6 +83,11 @@ class Supervisor(IndependentCopies):
         return bool(self._memory.tolerates_delay[0])
 
     @property
+    def kept_torque(self) -> Array | None:
+        """(m,) with which a law that does not follow starts; None: with its own."""
+        return self._memory.held if modes.keeps_torque(self._memory) else None
+
+    @property
     def is_new(self) -> bool:
         return bool(self._memory.is_new[0])
 

@@ -45,6 +45,15 @@ def fade(held, share, wanted):
 
 
 @inlined_exactly
+def keep_torque(kept, starts, bias, wanted):
+    """Add the `bias` to the wanted torques, which is such that the law starts with `kept`."""
+    for j in range(wanted.shape[0]):
+        if starts:
+            bias[j] = kept[j] - wanted[j]
+        wanted[j] += bias[j]
+
+
+@inlined_exactly
 def held_back(wanted, limit, rate, torque):
     """The time, s, until rate limits permit the torques that were wanted, where `torque` was sent:
     by as much the torque is late."""
@@ -56,6 +65,7 @@ def held_back(wanted, limit, rate, torque):
 
 
 _FADE = compiled_exactly(fade)
+_KEEP = compiled_exactly(keep_torque)
 _HELD_BACK = compiled_exactly(held_back)
 
 
@@ -109,18 +119,26 @@ class BumplessTransfer(IndependentCopies):
         self.share = 1.0
         self.events: tuple[LimitEvent, ...] = ()
         self._before: Controller | None = None
-        self._held, self._wanted = np.zeros((2, len(names)))
+        self._held, self._kept, self._bias, self._wanted = np.zeros((4, len(names)))
+        self._keeps = 0  # 1 until the law starts with `_kept`
+        _KEEP(self._kept, 0, self._bias, self._wanted)  # compiles
         _FADE(self._held, 0.0, self._wanted)  # compiles
         _HELD_BACK(self._wanted, limits.torque, limits.torque_rate, self.torque)
         limits.apply(self._wanted, self.torque, 1.0)  # compiles
         self._elapsed = self.held_back = 0.0
 
-    def activate(self, law: Controller, applied: Any = 0.0) -> None:
-        """Start with `law`, from the torque (m,) that acts now; zero if brakes hold the arm."""
+    def activate(self, law: Controller, applied: Any = 0.0, kept: Array | None = None) -> None:
+        """Start with `law`, from the torque (m,) that acts now; zero if brakes hold the arm.
+
+        kept : (m,), torque that holds the arm at rest, where the law has another one only because
+            its model is wrong; all its torques are then shifted, so that it starts with this one.
+        """
         names = self.actuators.motor_names
         applied = np.full(len(names), applied) if np.ndim(applied) == 0 else applied
         self.torque[:] = as_array("applied torque", applied, (len(names),), names)
         self._start(law, None)
+        if kept is not None:
+            self._kept[:], self._keeps = kept, 1
 
     def switch(self, law: Controller) -> None:
         """Change over to `law`; during another transfer, from the torque that was sent last.
@@ -145,6 +163,7 @@ class BumplessTransfer(IndependentCopies):
         self.law, self._before = law, before if self.duration else None
         self.share = 0.0 if self.duration else 1.0
         self.held_back = 0.0
+        self._bias[:] = self._keeps = 0
         self._fade_from_now()
 
     def _fade_from_now(self) -> None:
@@ -209,11 +228,13 @@ class BumplessTransfer(IndependentCopies):
         return self.torque
 
     def _send(self, dt: float, wanted: Array) -> None:
+        self._wanted[:] = wanted
+        wanted = self._wanted
+        _KEEP(self._kept, self._keeps, self._bias, wanted)
+        self._keeps = 0
         if self.share < 1.0:
             self._elapsed += dt
             self.share = transfer_share(self._elapsed, self.duration)
-            self._wanted[:] = wanted
-            wanted = self._wanted
             _FADE(self._held, self.share, wanted)
         self.torque[:], self.events = self.limits.apply(wanted, self.torque, dt)
         self.held_back = 0.0

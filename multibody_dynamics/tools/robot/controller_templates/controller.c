@@ -196,6 +196,8 @@ static void start_law(robot_controller *c, double duration)
     c->interval = c->held_back = 0.0;
     c->duration = duration;
     c->is_fading = duration > 0.0;
+    c->keeps = !robot_is_following(c->modes.mode) && robot_keeps_torque(&c->modes);
+    copy_row(ZEROS, c->bias, MOTORS);
     copy_row(c->torque, c->held, MOTORS);
     copy_row(ZEROS, c->now.result[1], 2 * MOTORS);
     settle_springs(&c->now);
@@ -209,6 +211,8 @@ static void start_law(robot_controller *c, double duration)
 static void send(robot_controller *c, double dt, double wanted[MOTORS])
 {
     const robot_parameters *p = &c->parameters;
+    robot_keep_torque(c->modes.held, c->keeps, c->bias, wanted);
+    c->keeps = 0;
     if (c->is_fading) {
         c->elapsed += dt;
         const double share = robot_transfer_share(c->elapsed, c->duration);
@@ -287,6 +291,7 @@ static void supervise(robot_controller *c, double step)
     copy_row(springs->torque, x.springs, JOINTS);
     for (int i = 0; i < JOINTS; ++i) {
         x.error[i] = c->desired[0][i] - s->q[i];
+        x.has_wrench |= c->external_torque[i] < 0.0 || c->external_torque[i] > 0.0;
     }
     robot_supervise(&c->parameters, &c->modes, c->clock.time, &x);
     robot_note_motion(&c->modes, robot_phase_of_motion(&c->motion));

@@ -85,6 +85,8 @@ typedef struct {
     double interval;  /* s, the longest one between two states of late */
     double held_back; /* s, until rate limits permit the last torque that was wanted */
     int is_fading;
+    int keeps;                 /* 1 until the law starts with the torque that holds the arm */
+    double bias[ROBOT_MOTORS]; /* with which it does so */
 } robot_controller;
 
 /* The limits of streams, and the settings, that were designed for this robot. */

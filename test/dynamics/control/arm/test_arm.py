@@ -42,11 +42,13 @@ from multibody_dynamics.dynamics.control.laws.flatness_settings import ON_LINKS,
 from multibody_dynamics.dynamics.control.observers.adaptive_feedforward import AdaptationSettings
 from multibody_dynamics.dynamics.control.observers.state_estimation import StateEstimation
 from multibody_dynamics.dynamics.core.errors import DynamicsError
+from multibody_dynamics.dynamics.model.urdf import load_urdf
 from multibody_dynamics.dynamics.motion import hold, splice
 from multibody_dynamics.dynamics.motion.limits import JointCommandLimits
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
 from multibody_dynamics.dynamics.plant.sensors import DelayLine, Encoder
 from multibody_dynamics.dynamics.rigid.crba import gravity_forces
+from robots import CONFIG
 
 PERIOD = 2e-3
 DELAY_PERIOD = 1e-3
@@ -823,16 +825,19 @@ def test_the_damping_after_a_failed_stop_needs_motor_states():
     assert made.update(lost).torque is None
 
 
+@pytest.mark.parametrize("heavier", [1.0, 1.1])
 @pytest.mark.parametrize("name", SHIPPED)
-def test_no_activation_reactivation_or_return_from_lost_states_moves_a_resting_arm(name):
-    """By more than 1 mrad: brakes hold the arm until the first torque, and drives keep the last
-    one; the stiffness does not change."""
+def test_no_activation_reactivation_or_return_from_lost_states_moves_a_resting_arm(name, heavier):
+    """By more than 1 mrad, even if it is heavier than its model: brakes hold the arm until the
+    first torque, and drives keep the last one; the stiffness does not change."""
     arm = shipped(name)
-    (q, qd, theta, thetad), second, _ = at_start(arm)
+    gravity = tuple(heavier * arm.model.gravity)
+    loaded = arm._replace(model=load_urdf(CONFIG / "robots" / f"{name}.urdf", gravity=gravity))
+    (q, qd, theta, thetad), second, _ = at_start(loaded)
     cycle = ArmSettings(initial_stiffness=tuple(second[0]))
     made = control.Arm(arm.model, arm.actuators, cycle=cycle)
     made.design(arm.rest)
-    plant = ElasticRobot(arm.model, arm.actuators)
+    plant = ElasticRobot(loaded.model, arm.actuators)
     plant.reset(q, qd, theta=theta, thetad=thetad)
     now, torque, moved = START, None, 0.0
 
@@ -841,7 +846,9 @@ def test_no_activation_reactivation_or_return_from_lost_states_moves_a_resting_a
         for _ in range(round(seconds / DELAY_PERIOD)):
             now += round(SECOND * DELAY_PERIOD)
             rows = {"link_position": plant.q.copy(), "motor_position": plant.theta.copy()}
-            command = made.update(Sample(now, None if missing else rows, missing))
+            if missing == MOTORS:
+                del rows["motor_position"]
+            command = made.update(Sample(now, None if missing == BOTH else rows, missing))
             if command.mode is Mode.LOST:
                 command = made.rest(now)
             torque = command.torque if command.torque is not None else torque
@@ -852,9 +859,9 @@ def test_no_activation_reactivation_or_return_from_lost_states_moves_a_resting_a
     made.activate()
     run(1.0)
     assert made.supervisor.mode is Mode.HOLDING
-    for _ in range(2):
-        run(0.3, BOTH)
-        assert made.supervisor.mode is Mode.LOST
+    for missing, mode in ((BOTH, Mode.LOST), (MOTORS, Mode.STOPPING), (BOTH, Mode.LOST)):
+        run(0.3, missing)
+        assert made.supervisor.mode is mode
         run(1.0)
         assert made.supervisor.mode is Mode.HOLDING
     for _ in range(2):

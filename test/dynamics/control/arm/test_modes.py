@@ -73,6 +73,28 @@ def test_the_table_lists_each_fault_once_in_the_order_of_the_codes():
         assert (fault.ends == FINAL) == (fault.mode is Mode.LOST)
 
 
+@pytest.mark.parametrize(
+    "why", ["at rest", "briefly", "moves", "oscillates", "wrench", "tracking error"]
+)
+def test_only_an_arm_at_rest_keeps_the_mean_torque_that_has_held_it(why):
+    machine, sent = Machine(), np.array([20.0, -3.0])
+    for k in range(round(0.9 * modes.AT_REST / PERIOD) if why == "briefly" else 300):
+        machine.cycle(sent=sent + (-1) ** k)
+    if why == "oscillates":
+        machine.moving(0.0, 0.2, sent=sent)
+    elif why == "moves":
+        machine.cycle(100, sent=sent, qd=np.array([0.11, 0.0]))
+    elif why == "wrench":
+        machine.cycle(has_wrench=1, sent=sent)
+    elif why == "tracking error":
+        machine.cycle(error=np.array([0.3, 0.0]), sent=sent)
+    machine.cycle(lacks_motors=1, lacks_links=1, sent=0.0 * sent)
+    assert machine.mode == LOST
+    assert modes.keeps_torque(machine.memory) == (why == "at rest")
+    if why == "at rest":
+        np.testing.assert_allclose(machine.memory.held, sent, atol=0.1)
+
+
 @pytest.mark.parametrize(("speed", "mode"), [(0.05, HOLDING), (0.2, STOPPING)])
 def test_an_arm_that_moves_at_activation_is_stopped_first(speed, mode):
     machine = Machine()

@@ -65,6 +65,19 @@ def test_on_activation_the_torque_starts_from_the_present_one():
             assert np.abs(torque - held).max() < 3e-4 * np.abs(law.torque - held).max()
 
 
+@pytest.mark.parametrize("duration", [0.0, 0.05])
+def test_a_law_that_keeps_a_torque_starts_with_it_and_is_shifted_until_the_next_one(duration):
+    arm = linear_arm()
+    transfer = BumplessTransfer(arm.actuators, duration=duration)
+    law, kept = law_of(arm, "hold"), np.array([9.0, -2.0])
+    transfer.activate(law, kept, kept)
+    rows = np.array([[3.0, 1.0], [3.0, 1.0], [2.0, 4.0]])  # what the law wants
+    sent = [transfer.send(0.1, row).copy() for row in rows]
+    np.testing.assert_allclose(sent, kept + rows - rows[0], rtol=1e-14)
+    transfer.activate(law, sent[-1])
+    np.testing.assert_allclose(transfer.send(0.1, rows[2]), rows[2], rtol=1e-14)
+
+
 def test_a_switch_during_a_switch_starts_from_the_torque_sent():
     arm = linear_arm()
     rest = at_rest(*arm)
