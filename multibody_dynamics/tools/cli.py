@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"\nmultibody_dynamics: {error}", file=sys.stderr)
         return 1
     except ModuleNotFoundError as error:
-        if error.name != "rclpy":
+        if (error.name or "").partition(".")[0] != "rclpy":
             raise
         _say(
             "this command requires ROS 2, but rclpy was not found: source"

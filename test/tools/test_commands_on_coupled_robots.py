@@ -180,4 +180,4 @@ def test_collision_thresholds(recorded, tmp_path):
 def test_gazebo_refuses_coupled_joints(recorded, tmp_path, capsys):
     urdf, option, springs = recorded.robot.files("")[1:]
     assert run("gazebo", urdf, option, springs, "-o", tmp_path) == 2
-    assert "Gazebo is not available for robot" in capsys.readouterr().err
+    assert "Gazebo cannot simulate joints that depend on others" in capsys.readouterr().err

@@ -5,12 +5,12 @@
 
 import numpy as np
 
-from ...dynamics.control.controllers.bumpless_transfer import transfer_share
 from ...dynamics.core import Array
 
 
 class TorqueRamp:
-    """Blends m torques as :mod:`.bumpless_transfer` does, from the last ones to those of a law.
+    """Blends m torques with continuous slope: the share of the law is x^2 (3 - 2 x) at the share x
+    of the ramp's duration.
 
     Attribute `gain`: the share of the law in the last torques; 0 before the first.
     """
@@ -34,9 +34,10 @@ class TorqueRamp:
         return torque if self.gain == 1.0 else self._torque + self.gain * (torque - self._torque)
 
     def _gain(self, stamp: int, duration: float) -> float:
-        if self._start is not None:
-            elapsed = 1e-9 * (stamp - self._start)
-            if elapsed < duration:
-                return float(transfer_share(elapsed, duration))
+        if self._start is None:
+            return 1.0
+        x = 1e-9 * (stamp - self._start) / duration if duration else 1.0
+        if x >= 1.0:
             self._start = None
-        return 1.0
+            return 1.0
+        return x * x * (3.0 - 2.0 * x)

@@ -193,10 +193,11 @@ def _reject_couplings(model: MultibodyModel) -> None:
     """InputError for joints that depend on others: no engine of Gazebo has `<mimic>` and implicit
     springs."""
     if model.couplings:
+        names = "', '".join(model.couplings)
         raise InputError(
-            f"joint {', '.join(model.couplings)} depends on others, which Gazebo cannot simulate"
-            " together with springs; hold it, or the joint that it follows, with --lock"
-            " JOINT=POSITION, or use the internal or the MuJoCo plant, which keep couplings"
+            f"joint '{names}': Gazebo cannot simulate joints that depend on "
+            "others together with springs; hold each, or the joint that it follows, with --lock "
+            "JOINT=POSITION, or use the internal or the MuJoCo plant, which keep couplings"
         )
 
 

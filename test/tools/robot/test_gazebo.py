@@ -208,7 +208,7 @@ def test_locked_joints_and_what_follows_them_are_fixed(tmp_path):
     assert plant.joint_names == ("j_motor", "j_spring")
     np.testing.assert_allclose(dyn.frame_pose(plant, [0.2, 0.1], "right_link"), wanted, atol=1e-12)
     assert_rejected(
-        (lambda: gazebo.prepare(tmp_path, **words), "joint right depends --lock MuJoCo"),
+        (lambda: gazebo.prepare(tmp_path, **words), "joint right depend --lock MuJoCo"),
         (lambda: gazebo.prepare(tmp_path, lock="left=open", **words), "lock: 'left=open' finger="),
         (lambda: gazebo.prepare(tmp_path, lock="thumb=0", **words), "thumb", dyn.DynamicsError),
     )
