@@ -139,7 +139,7 @@ def test_joints_called_1_and_2_need_no_quotes(ros, tmp_path, names):
     assert launched["command_joints"] == ["2", "1"]
     ros.start("feedforward_node", launched | {"command_joints": names})
     arm = Arm(ros, ("1", "2"), (0.1, 0.2))
-    arm.drive(lambda: arm.commands, "commands")
+    arm.drive(lambda: arm.commands and arm.torque, "outputs")
     assert [dim.label for dim in arm.commands[0].layout.dim] == ["2", "1"]
     assert arm.torque[0].name == ["1", "2"]
 
