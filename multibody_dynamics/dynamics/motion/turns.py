@@ -22,7 +22,9 @@ TURN = 2.0 * pi
 def joint_turns(model: MultibodyModel) -> Array:
     """(n,) rad after which the pose of each joint repeats: one turn for continuous joints; 0 for
     others, and where a joint follows that is then elsewhere, such as a lead screw."""
-    return locked(TURN * (np.array(model.joint_types) == "continuous") * model.is_periodic)
+    turns = TURN * (np.array(model.joint_types) == "continuous") * model.is_periodic
+    in_nearest_turn(turns, turns, turns)  # compiles, before a cycle needs it
+    return locked(turns)
 
 
 @inlined_exactly
@@ -39,6 +41,6 @@ compiled_unwrap = compiled_exactly(unwrap)
 
 def in_nearest_turn(turn: Array, near: Array, position: Array) -> Array:
     """A copy of `position` (n,), moved by whole turns as by :func:`unwrap`."""
-    moved = np.array(position, dtype=np.float64)
-    compiled_unwrap(turn, np.ascontiguousarray(near, dtype=np.float64), moved)
+    writable_turn, writable_near, moved = (np.array(x, float) for x in (turn, near, position))
+    compiled_unwrap(writable_turn, writable_near, moved)  # compiled once, for writable arrays
     return moved

@@ -16,7 +16,12 @@ from multibody_dynamics.dynamics import control
 from multibody_dynamics.dynamics.control.arm.desired_motion import TrajectoryRequest
 from multibody_dynamics.dynamics.control.arm.valid_sides import Sample
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
-from multibody_dynamics.dynamics.motion.turns import TURN, in_nearest_turn, joint_turns
+from multibody_dynamics.dynamics.motion.turns import (
+    TURN,
+    compiled_unwrap,
+    in_nearest_turn,
+    joint_turns,
+)
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
 from multibody_dynamics.dynamics.rigid import forward_kinematics
 from multibody_dynamics.simulation.compiled_controller import CompiledController
@@ -31,6 +36,17 @@ def turning_arm() -> Arm:
     """Two links; the first joint is continuous."""
     model = replace(two_link_planar(0.4, 0.3), joint_types=("continuous", "revolute"))
     return Arm(model, Actuators(model.joint_names, (series(4000.0), series(4000.0))), REST)
+
+
+def test_no_cycle_compiles_the_unwrapping_of_positions():
+    """A controller that compiles in its first cycles is late, and stops."""
+    turns = joint_turns(turning_arm().model)
+    signatures = list(compiled_unwrap.signatures)
+    fixed = np.array([3.0, 0.0])
+    fixed.flags.writeable = False
+    for near, position in ((fixed, [-3.0, 0.1]), (fixed.copy(), fixed), (fixed[::-1], fixed)):
+        in_nearest_turn(turns, near, position)
+    assert compiled_unwrap.signatures == signatures
 
 
 def wrapped(angle):

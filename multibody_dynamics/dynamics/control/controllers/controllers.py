@@ -553,6 +553,7 @@ class LinearFeedback(Controller):
             self._subtract = BoundCall(
                 _SUBTRACT, self._inverse.result, self.external_torque, own.link, own.link_rate
             )
+            self._subtract()  # compiles
         self._feed_back_errors = BoundCall(
             _FEED_BACK, self._joint_of_motor, self._desired, *self._links, self._now.result,
             *self._motors, self.torque,

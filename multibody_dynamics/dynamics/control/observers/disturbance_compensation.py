@@ -261,6 +261,7 @@ class DisturbanceCompensation(IndependentCopies):
         self._nothing = np.zeros(n)
         self.springs = SpringSolver(actuators, *self._q, *self._theta)
         self.set_model(model)
+        self.reset()  # compiles
 
     def set_model(self, model: MultibodyModel) -> None:
         """Use another model of the robot; the estimates continue from their values."""
