@@ -36,6 +36,7 @@ EFFORT_RATIO = 2.0  # between efforts and those of the model, which friction doe
 STEADY = 3.0  # standard deviations by which the mean of an effort exceeds its changes
 FEWEST = 16  # windows
 MISPLACED = 5.0  # between the torque of a deflection and that of the model
+BEND = 0.1  # of a motion: a larger deflection is no delay or error of the encoders
 CUTOFF = 5.0  # Hz, of motions that show sign and size of an effort
 DEGREES = 180.0 / np.pi
 VELOCITIES = {
@@ -220,16 +221,14 @@ def doubtful_run(
     if not np.isfinite(run.q).all():  # of a joint that was not measured
         return notes
     moves, gears = np.eye(model.n), None
-    springs: Array = np.zeros_like(run.q)
+    springs, bends = np.zeros((2, *run.q.shape))
     if actuators is not None:
         moves = (actuators.link_of_motors > 0.0).astype(np.float64)
         gears = actuators.gear_ratio[actuators.first_motor]
         for j, actuator in enumerate(actuators.actuators if run.theta is not None else ()):
             if actuator.series_spring is not None:
-                deflection = run.theta[:, actuators.first_motor[j]] - run.q[:, j]
-                springs[:, j] = actuator.series_spring.torque(
-                    np.nan_to_num(deflection), beyond="continue"
-                )
+                bends[:, j] = np.nan_to_num(run.theta[:, actuators.first_motor[j]] - run.q[:, j])
+                springs[:, j] = actuator.series_spring.torque(bends[:, j], beyond="continue")
     motor = None if run.motor_torque is None else run.motor_torque @ moves
     given = {"sensor": run.sensor, "motor": motor, "spring": springs}
     filter_ = ZeroPhaseFilter(run.rate, min(CUTOFF, HIGHEST * run.rate), orders=3)
@@ -245,13 +244,15 @@ def doubtful_run(
         notes += doubtful_efforts(model.joint_names, total[kind], gears, f"efforts ({kind})")
     found = total["spring"]
     size = np.sqrt(found.spread[1, 1] / np.maximum(found.spread[0, 0], 1e-300))
-    for name, alike, factor in zip(model.joint_names, found.correlation, size, strict=True):
+    is_large = np.std(bends, axis=0) > BEND * np.std(run.q, axis=0)
+    for j, name in enumerate(model.joint_names):
+        alike, factor = found.correlation[j], size[j]
         if alike < -EFFORTS_ALIKE:
             notes.append(
                 f"{name}: its deflection theta - q has the other sign than its torque: are links"
                 " and motors exchanged?"
             )
-        elif factor > MISPLACED:
+        elif factor > MISPLACED and is_large[j]:
             notes.append(
                 f"{name}: theta - q would deflect its spring with {factor:.3g} times the torque of"
                 " the model: are columns exchanged, or positions in other units?"

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from drive_runs import elastic_run, planar
+from multibody_dynamics.dynamics.elastic import Actuators, LinearSpring
 from multibody_dynamics.dynamics.identification import Residuals
 from multibody_dynamics.dynamics.model import parse_urdf
 from multibody_dynamics.validation import doubtful_signals
@@ -143,3 +144,22 @@ def test_runs_whose_signals_do_not_fit_the_robot(change, text):
     assert bool(notes) == bool(text)
     for name in model.joint_names if text else ():
         assert any(re.match(f"{name}: .*{text}", note) for note in notes), notes
+
+
+def test_late_encoders_behind_stiff_springs_are_not_taken_for_exchanged_columns():
+    """As on an industrial robot, where encoders 3 ms apart see more than its springs deflect."""
+    (model, actuators), run = planar(), elastic_run()
+    stiff = Actuators(
+        model.joint_names,
+        tuple(
+            replace(each, spring=LinearSpring(300.0 * float(each.spring.stiffness(0.0))))
+            for each in actuators.actuators
+        ),
+    )
+    theta = run.q + (run.theta - run.q) / 300.0
+    late = np.vstack((run.q[:1], run.q[:1], run.q[:-2]))
+    assert doubtful_signals.doubtful_run(replace(run, theta=theta, q=late), model, stiff) == []
+    assert (
+        doubtful_signals.doubtful_run(replace(run, theta=DEGREES * theta, q=late), model, stiff)
+        != []
+    )

@@ -168,8 +168,11 @@ class ClosedChainModel(MultibodyModel):
         position, velocity = self.tree_motion(q, qd)
         return position[self.system.passive_indices], velocity[self.system.passive_indices]
 
-    def _evaluated(self, rows: Any, wrenches: Wrenches | None = None) -> Any:
-        """The motions of the tree and the torques, with all rates, and the number of rows given."""
+    def _evaluated(
+        self, rows: Any, wrenches: Wrenches | None = None
+    ) -> tuple[list[Array], list[Array], int]:
+        """q ... q'''' of the tree, 5 of (..., N), and Q, Q', Q'', 3 of (..., n), where rows
+        that are not given are zero; and the number of given ones."""
         states, shape, given = as_state(self.joint_names, *rows)
         if given == 0:
             raise InputError("robots with loops require q")
@@ -188,8 +191,8 @@ class ClosedChainModel(MultibodyModel):
                 solver.applied_wrenches[:] = 0.0
         else:
             motion[:], torques[:] = solver.batch(*np.moveaxis(states, 1, 0))
-        shaped = (x.reshape(len(x), *full, x.shape[-1]) for x in (motion, torques))
-        return *map(list, shaped), given
+        shaped = [list(x.reshape(len(x), *full, x.shape[-1])) for x in (motion, torques)]
+        return shaped[0], shaped[1], given
 
     def reaches(self, q: Any) -> NDArray[np.bool_]:
         q = as_array("q", q, (self.n,), self.joint_names)
@@ -324,7 +327,7 @@ def _inverse_dynamics(
 @answers(gravity_forces, ClosedChainModel)
 def _gravity_forces(model: ClosedChainModel, q: Any, *, base: BaseMotion | None = None) -> Array:
     _at_rest(model, base)
-    return np.asarray(model._evaluated((q,))[1][0])
+    return model._evaluated((q,))[1][0]
 
 
 def _as_coordinates(model: ClosedChainModel, q: Any) -> Array:

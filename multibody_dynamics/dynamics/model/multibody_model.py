@@ -364,10 +364,17 @@ class MultibodyModel:
 
     def dependent_motion(self, q: Array, qd: Array) -> tuple[Array, Array]:
         """Positions and velocities of `dependent_joints` for q, q' (n,), rad or m and per s."""
-        rows = [[terms.get(name, 0.0) for name in self.joint_names] for terms, _ in
-                self.couplings.values()]  # fmt: skip
-        G = np.array(rows).reshape(-1, self.n)
-        return G @ q + [offset for _, offset in self.couplings.values()], G @ qd
+        G = self._dependence
+        return G[:, :-1] @ q + G[:, -1], G[:, :-1] @ qd
+
+    @cached_array
+    def _dependence(self) -> Array:
+        """(d, n + 1) `dependent_joints` per unit of each coordinate, and at zero."""
+        rows = [
+            [*(terms.get(name, 0.0) for name in self.joint_names), offset]
+            for terms, offset in self.couplings.values()
+        ]
+        return np.array(rows).reshape(-1, self.n + 1)
 
     @cached_array
     def coordinate_map(self) -> Array:

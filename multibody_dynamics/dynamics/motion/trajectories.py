@@ -276,7 +276,8 @@ class Trajectory(Reference):
         by_order = states.swapaxes(0, 1)
         table[:, 0], table[:, -1] = by_order[:, :-1], by_order[:, 1:]  # no rounding at the knots
         # per segment (10, 5 n): the row of Bernstein polynomials times this is the state, flat
-        self._table = table.transpose(2, 1, 0, 3).reshape(len(step), 10, 5 * self.n)
+        rows = np.ascontiguousarray(table.transpose(2, 1, 0, 3))  # compiled for these alone
+        self._table = rows.reshape(len(step), 10, 5 * self.n)
         self._starts = knots.tolist()
         self._rates = (1.0 / step).tolist()
 

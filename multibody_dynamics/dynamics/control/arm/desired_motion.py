@@ -85,7 +85,8 @@ class DesiredMotion(IndependentCopies):
         self._origin = 0  # ns, origin of its time axis
         self._next: tuple[int, Reference] | None = None  # with its origin, at which it starts
         self._now = 0.0  # s on that axis; the time of the last evaluation
-        self.desired: Array = np.zeros((5, len(self.joint_names)))
+        self.desired: Array = np.zeros((5, n))
+        hold(("joint",), np.zeros(1))  # compiles
 
     @property
     def is_active(self) -> bool:

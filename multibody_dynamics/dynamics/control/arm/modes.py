@@ -20,8 +20,8 @@ tests that inject faults are all made from it:
                  but after a stop that has failed, at first,       the fault is cleared
                  damping of the motors, which fades
 
-An arm that was at rest stays there, however wrong its model is: the law of STOPPING or LOST is
-biased to start with the mean torque that has held it, if the fault is a passing one.
+An arm at rest stays there although its model is wrong: the law of STOPPING or LOST is biased to
+start with the mean torque that has held it, if the fault is a passing one.
 
 The functions are written over records of plain numbers, in the subset that :mod:`c_translation`
 prints as C. Times are in s since any origin; speeds in rad/s or m/s.

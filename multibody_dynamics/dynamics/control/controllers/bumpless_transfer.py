@@ -121,6 +121,7 @@ class BumplessTransfer(IndependentCopies):
         self._before: Controller | None = None
         self._held, self._kept, self._bias, self._wanted = np.zeros((4, len(names)))
         self._keeps = 0  # 1 until the law starts with `_kept`
+        self._is_biased = False
         _KEEP(self._kept, 0, self._bias, self._wanted)  # compiles
         _FADE(self._held, 0.0, self._wanted)  # compiles
         _HELD_BACK(self._wanted, limits.torque, limits.torque_rate, self.torque)
@@ -138,7 +139,7 @@ class BumplessTransfer(IndependentCopies):
         self.torque[:] = as_array("applied torque", applied, (len(names),), names)
         self._start(law, None)
         if kept is not None:
-            self._kept[:], self._keeps = kept, 1
+            self._kept[:], self._keeps, self._is_biased = kept, 1, True
 
     def switch(self, law: Controller) -> None:
         """Change over to `law`; during another transfer, from the torque that was sent last.
@@ -163,7 +164,7 @@ class BumplessTransfer(IndependentCopies):
         self.law, self._before = law, before if self.duration else None
         self.share = 0.0 if self.duration else 1.0
         self.held_back = 0.0
-        self._bias[:] = self._keeps = 0
+        self._is_biased = False
         self._fade_from_now()
 
     def _fade_from_now(self) -> None:
@@ -228,10 +229,12 @@ class BumplessTransfer(IndependentCopies):
         return self.torque
 
     def _send(self, dt: float, wanted: Array) -> None:
-        self._wanted[:] = wanted
-        wanted = self._wanted
-        _KEEP(self._kept, self._keeps, self._bias, wanted)
-        self._keeps = 0
+        if self._is_biased or self.share < 1.0:
+            self._wanted[:] = wanted
+            wanted = self._wanted
+        if self._is_biased:
+            _KEEP(self._kept, self._keeps, self._bias, wanted)
+            self._keeps = 0
         if self.share < 1.0:
             self._elapsed += dt
             self.share = transfer_share(self._elapsed, self.duration)

@@ -486,6 +486,7 @@ class CartesianImpedance(ImpedanceController):
         given = {"tool_stiffness": stiffness, "posture_stiffness": posture_stiffness}
         self.target = self._stiffness_of(self.ramp.target, given)
         self.ramp.settle()
+        self._pull()  # compiles
 
     @property
     def stiffness_names(self) -> tuple[str, ...]:

@@ -98,6 +98,8 @@ class VirtualSprings(IndependentCopies):
         self._is_damped = bool(actuators.is_damped.any())
         self._has_pairs = any(len(each.springs) > 1 for each in actuators.actuators)
         self.settle()
+        self.update()  # compiles
+        self.settle()
 
     def settle(self) -> None:
         """Let the damped springs be at rest under `force` at the next update."""
