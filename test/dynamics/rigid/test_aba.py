@@ -7,8 +7,6 @@ import mpmath as mp
 import numpy as np
 import pinocchio as pin
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import rigid, se3
@@ -25,26 +23,9 @@ from robots import (
     with_multidof,
 )
 
-SEEDS = st.integers(0, 2**32 - 1)
-
 
 def digits_lost(model, q):
     return np.linalg.cond(dyn.mass_matrix(model, q)).max()
-
-
-@settings(max_examples=20)
-@given(SEEDS)
-def test_forward_and_inverse_dynamics_invert_each_other(seed):
-    """inverse(forward(tau)) = tau and forward(inverse(q'')) = q'', up to the condition of M."""
-    model = random_tree(6, seed).with_reflected_inertia(np.full(6, 0.2))
-    q, qd, tau = draw(model, 3, 5, seed=seed)
-    wrenches = random_wrenches(model, 5)
-    qdd = dyn.forward_dynamics(model, q, qd, tau, wrenches=wrenches)
-    back = dyn.inverse_dynamics(model, q, qd, qdd, wrenches=wrenches).tau
-    bias = np.abs(dyn.inverse_dynamics(model, q, qd, 0 * q, wrenches=wrenches).tau).max()
-    assert np.abs(back - tau).max() < 1e-14 * digits_lost(model, q) * (1 + bias)
-    again = dyn.forward_dynamics(model, q, qd, back, wrenches=wrenches)
-    assert error(again, qdd) < 1e-14 * digits_lost(model, q) * (1 + bias)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -98,13 +79,14 @@ def test_rates_invert_those_of_the_inverse_dynamics(robot):
 # Hybrid dynamics
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(8))
 def test_any_set_of_prescribed_joints_gives_the_same_motion(seed):
+    """None of them is forward dynamics, and all of them inverse dynamics."""
     model = random_tree(7, seed).with_reflected_inertia(np.full(7, 0.1))
     q, qd, qdd = draw(model, 3, 4, seed=seed)
     wrenches, base = random_wrenches(model, 4), dyn.BaseMotion(twist=[1, 2, 3, 4, 5, 6])
     tau = dyn.inverse_dynamics(model, q, qd, qdd, wrenches=wrenches, base=base).tau
-    held = np.random.default_rng(seed).permutation(7)[: seed + 1]
+    held = np.random.default_rng(seed).permutation(7)[:seed]
     is_held = np.isin(np.arange(7), held)
     names = [model.joint_names[k] if k % 2 else int(k) for k in held]
     found = dyn.hybrid_dynamics(
@@ -116,27 +98,6 @@ def test_any_set_of_prescribed_joints_gives_the_same_motion(seed):
     assert np.abs(found.tau - tau).max() < tolerance * np.abs(tau).max()
     np.testing.assert_array_equal(found.qdd[:, is_held], qdd[:, is_held])
     np.testing.assert_array_equal(found.tau[:, ~is_held], tau[:, ~is_held])
-
-
-def test_extreme_cases_are_forward_and_inverse_dynamics():
-    model = random_tree(6, 7)
-    q, qd, given = draw(model, 3, 3)
-    forward = dyn.hybrid_dynamics(model, q, qd, prescribed=[], qdd=np.full(6, np.nan), tau=given)
-    np.testing.assert_array_equal(forward.qdd, dyn.forward_dynamics(model, q, qd, given))
-    np.testing.assert_array_equal(forward.tau, given)
-    inverse = dyn.hybrid_dynamics(
-        model, q, qd, prescribed=model.joint_names, qdd=given, tau=np.full(6, np.nan)
-    )
-    np.testing.assert_array_equal(inverse.qdd, given)
-    assert error(inverse.tau, dyn.inverse_dynamics(model, q, qd, given).tau) < 1e-15
-
-
-def test_a_prescribed_joint_needs_no_inertia():
-    """The acceleration of joint 1 is undetermined unless prescribed."""
-    arm, q, zero = singular_arm(), [0.3, -1.0], np.zeros(2)
-    found = dyn.hybrid_dynamics(arm, q, zero, prescribed=[0], qdd=[2.0, 0], tau=[0, 3.0])
-    np.testing.assert_allclose(found.qdd, [2.0, 3.0], rtol=1e-14)
-    np.testing.assert_allclose(found.tau, [0.0, 3.0], atol=1e-14)
 
 
 def test_bad_hybrid_input_is_rejected_and_named():
@@ -174,11 +135,10 @@ def test_a_moving_base_acts_as_in_the_inverse_dynamics():
         assert error(row, state[2]) < 1e-12 * digits_lost(model, state[0])
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_the_recursions_are_exact(seed):
+def test_the_recursions_are_exact():
     """With 40-digit numbers, forward after inverse dynamics is the identity to 33 digits."""
-    model = aligned_model(seed)
-    q, qd, qdd = exact(draw(model, 3, seed=seed))
+    model = aligned_model(0)
+    q, qd, qdd = exact(draw(model, 3, seed=0))
     choice = {"sin": mp.sin, "cos": mp.cos}
     (tau,) = dyn.generic_inverse_dynamics(model, q, qd, qdd, **choice)
     again = rigid.generic_forward_dynamics(model, q, qd, tau, **choice)

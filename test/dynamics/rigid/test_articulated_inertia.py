@@ -9,15 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.model import records
 from multibody_dynamics.dynamics.rigid.articulated_inertia import (
-    ARTICULATED_ROW,
-    PIVOT,
     articulated_bodies,
-    factorisation_recursion,
-    inertia_times,
 )
-from multibody_dynamics.dynamics.rigid.kinematics import body_rows
 from reference import error
 from rejections import assert_rejected
 from robots import panda, random_tree, singular_arm, with_multidof
@@ -71,25 +65,6 @@ def test_columns_and_batches_broadcast():
     one = articulated_bodies(model, q[0])
     assert error(one.solve(B[:, 0, :, 0]), X[:, 0, :, 0]) == 0
     assert articulated_bodies(model, np.zeros((0, 5))).solve(np.zeros(5)).shape == (0, 5)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_with_all_joints_prescribed_it_is_the_composite_inertia(seed):
-    model = random_tree(6, seed)
-    q = np.random.default_rng(seed).normal(size=6)
-    bodies, _, _ = body_rows(model, (q,))
-    rows = np.zeros((7, ARTICULATED_ROW))
-    held = np.ones(6, dtype=bool)
-    factorisation_recursion(model.parents, model.joint_rows, held, bodies[0], rows)
-    coAd = dyn.se3.coAd(dyn.forward_kinematics(model, q).pose)
-    each = coAd @ model.inertias @ np.swapaxes(coAd, -1, -2)
-    for i in range(6):
-        carried = each[model.moved_by[:, i]].sum(axis=0)
-        X = np.random.default_rng(i).normal(size=6)
-        halves = (tuple(X[:3]), tuple(X[3:]))
-        assert error(np.ravel(inertia_times(rows, i + 1, halves)), carried @ X) < 1e-13
-        S = bodies[0, i + 1, records.SCREW : records.SCREW + 6]
-        assert rows[i + 1, PIVOT] == pytest.approx(S @ carried @ S, rel=1e-12)
 
 
 def test_bad_input_is_rejected_and_named():

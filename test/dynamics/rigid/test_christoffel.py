@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 import reference as ref
 from multibody_dynamics import dynamics as dyn
 from reference import error
-from robots import draw, panda, random_tree, with_multidof
+from robots import draw, panda, random_tree
 
 SEEDS = st.integers(0, 2**32 - 1)
-ROBOTS = [panda(), *(random_tree(7, seed) for seed in range(3)), with_multidof()]
 FUNCTIONS = (dyn.christoffel_symbols, dyn.rigid.christoffel_symbols_binet)
 EQUAL = 1e-13
 
@@ -46,16 +45,6 @@ def test_velocity_forces_from_first_principles_determine_them(function, model):
     assert error(function(model, q), symbols_of_torques(model, q), 3) < EQUAL
 
 
-@pytest.mark.parametrize("model", ROBOTS, ids=repr)
-def test_symbols_are_derivatives_of_the_mass_matrix(model):
-    """[M18d] after (85): Gamma_ijk = (dM_ik/dq_j + dM_ij/dq_k - dM_jk/dq_i) / 2."""
-    q = draw(model, 1)[0]
-    slopes = dyn.rigid.mass_matrix_dot(model, q, np.eye(model.n))  # [k, i, j]: dM_ij / dq_k
-    expected = (np.einsum("jik->ijk", slopes) + np.einsum("kij->ijk", slopes) - slopes) / 2
-    for function in FUNCTIONS:
-        assert error(function(model, q), expected, 3) < EQUAL
-
-
 @settings(max_examples=15)
 @given(SEEDS)
 def test_both_closed_forms_agree_and_are_symmetric(seed):
@@ -66,13 +55,3 @@ def test_both_closed_forms_agree_and_are_symmetric(seed):
     assert error(second, first, 3) < EQUAL
     for symbols in (first, second):
         np.testing.assert_array_equal(symbols, np.swapaxes(symbols, -1, -2))
-
-
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_symbols_of_joints_without_a_common_body_are_zero(function):
-    model = random_tree(7, 2)
-    symbols = function(model, draw(model, 1)[0])
-    paths = [np.isin(range(model.n), model.path(i)) for i in range(model.n)]
-    together = np.any([np.einsum("i,j,k->ijk", p, p, p) for p in paths], axis=0)
-    assert not together.all()
-    assert not symbols[~together].any()

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multibody_dynamics import dynamics as dyn
-from reference import dynamics, energy, error
+from reference import dynamics, error
 from robots import random_base, random_tree, to_pinocchio
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -27,17 +27,6 @@ def test_symmetric_and_positive_definite(seed):
     M = dyn.mass_matrix(model, configuration(model, 10, seed=seed))
     np.testing.assert_array_equal(M, np.swapaxes(M, 1, 2))
     assert np.linalg.eigvalsh(M).min() > 0
-
-
-@settings(max_examples=10)
-@given(SEEDS)
-def test_kinetic_energy_is_that_of_the_particles(seed):
-    model = random_tree(6, seed)
-    rotors = np.random.default_rng(seed).uniform(0, 1, model.n)
-    model = model.with_reflected_inertia(rotors)
-    q, qd = np.random.default_rng(seed).normal(size=(2, model.n))
-    kinetic, _ = energy(model, [q, qd])
-    assert qd @ dyn.mass_matrix(model, q) @ qd / 2 == pytest.approx(float(kinetic[0]), rel=1e-13)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -59,37 +48,6 @@ def test_pinocchio_agrees(seed):
         assert error(dyn.mass_matrix(model, q), M[np.ix_(twin.order, twin.order)], 2) < 1e-13
         weight = pin.computeGeneralizedGravity(twin.model, data, twin.to_pin(q))
         assert error(dyn.gravity_forces(model, q), twin.from_pin(weight)) < 1e-12
-
-
-def test_branches_on_a_fixed_base_are_decoupled():
-    model = random_tree(6, 3)
-    legs = dyn.model_from_screws(
-        [*model.parents, *np.where(model.parents < 0, -1, model.parents + model.n)],
-        np.concatenate([model.screws] * 2),
-        np.concatenate([model.poses] * 2),
-        np.concatenate([model.inertias] * 2),
-    )
-    q = configuration(legs)
-    M = dyn.mass_matrix(legs, q)
-    assert not M[: model.n, model.n :].any()
-    assert error(M[: model.n, : model.n], dyn.mass_matrix(model, q[: model.n]), 2) < 1e-15
-    assert error(M[model.n :, model.n :], dyn.mass_matrix(model, q[model.n :]), 2) < 1e-15
-
-
-def test_rotors_are_on_the_diagonal():
-    model = random_tree(6, 4)
-    q, rotors = configuration(model), np.arange(1.0, model.n + 1)
-    M = dyn.mass_matrix(model.with_reflected_inertia(rotors), q)
-    np.testing.assert_allclose(M - dyn.mass_matrix(model, q), np.diag(rotors), atol=1e-14)
-
-
-@settings(max_examples=10)
-@given(SEEDS)
-def test_gravity_forces_are_the_gradient_of_the_potential(seed):
-    model = random_tree(6, seed)
-    q = configuration(model, seed=seed)
-    gradient = [energy(model, [q, unit])[1][1] for unit in np.eye(model.n)]
-    assert error(dyn.gravity_forces(model, q), np.array(gradient)) < 1e-13
 
 
 def test_gravity_forces_on_a_tilted_base():

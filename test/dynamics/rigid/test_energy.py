@@ -6,8 +6,6 @@
 import numpy as np
 import pinocchio as pin
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 import reference as ref
@@ -17,7 +15,6 @@ from reference import error
 from rejections import assert_rejected
 from robots import draw, panda, random_tree, to_pinocchio, with_multidof, with_rotors
 
-SEEDS = st.integers(0, 2**32 - 1)
 ROBOTS = [panda(), *(random_tree(6, seed) for seed in range(3)), with_multidof()]
 
 
@@ -88,37 +85,6 @@ def test_pinocchio_agrees(seed):
 
 
 # balances
-
-
-@settings(max_examples=8)
-@given(SEEDS)
-def test_power_equals_the_change_of_energy(seed):
-    """(T + U)' of the particles is the power of the joints and the applied wrenches."""
-    model = with_rotors(random_tree(5, seed))
-    q, qd, qdd = draw(model, 3, seed=seed)
-    W = np.random.default_rng(seed).normal(size=(model.n, 6))
-    wrenches = dict(zip(model.body_names, W, strict=True))
-    tau = dyn.inverse_dynamics(model, q, qd, qdd, wrenches=wrenches).tau
-    kinetic, potential = ref.energy(model, [q, qd, qdd])
-    V = dyn.forward_kinematics(model, q, qd).twist
-    power = tau @ qd + np.sum(V * W)
-    size = np.abs(tau) @ np.abs(qd) + np.sum(np.abs(V * W))
-    assert abs(float(kinetic[1] + potential[1]) - power) < 1e-13 * size
-
-
-@settings(max_examples=8)
-@given(SEEDS)
-def test_momentum_changes_by_external_wrenches(seed):
-    """Pi' of the particles: applied wrenches, weight, and wrenches of the joints on the base."""
-    model = random_tree(5, seed)
-    q, qd, qdd = draw(model, 3, seed=seed)
-    W = np.random.default_rng(seed).normal(size=(model.n, 6))
-    wrenches = dict(zip(model.body_names, W, strict=True))
-    rate = momentum_of_particles(model, [q, qd, qdd])[1]
-    through = rigid.interbody_wrenches(model, q, qd, qdd, wrenches=wrenches)[:, 0]
-    force = model.inertias[:, 5, 5].sum() * model.gravity
-    weight = np.concatenate([np.cross(rigid.center_of_mass(model, q), force), force])
-    assert error(W.sum(axis=0) + weight + through[model.parents < 0].sum(axis=0), rate) < 1e-12
 
 
 # conservation along integrated motions

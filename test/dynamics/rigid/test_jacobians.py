@@ -28,17 +28,6 @@ def test_twist_is_jacobian_times_rates_and_acceleration_its_derivative(model, re
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_columns_of_joints_off_the_path_are_zero(model):
-    q, qd = RNG.normal(size=(2, model.n))
-    body = deepest(model)
-    off = [i for i in range(model.n) if i not in model.path(body)]
-    for matrix in (dyn.jacobian(model, q, body), dyn.jacobian_dot(model, q, qd, body)):
-        assert np.all(matrix[:, off] == 0)
-    J = dyn.jacobian(model, q, body)
-    assert np.all(np.any(J[:, model.path(body)] != 0, axis=0))
-
-
-@pytest.mark.parametrize("model", MODELS)
 def test_the_power_of_a_wrench_is_that_of_its_joint_torques(model):
     q, qd, qdd = RNG.normal(size=(3, model.n))
     W = RNG.normal(size=6)

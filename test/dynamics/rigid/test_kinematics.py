@@ -4,7 +4,6 @@
 """Forward kinematics against power series of products of exponentials, and on moving bases."""
 
 import numpy as np
-import pinocchio as pin
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +13,7 @@ from multibody_dynamics.dynamics import se3
 from multibody_dynamics.dynamics.rigid.kinematics import base_rows
 from reference import derivatives, error, exact, motion, moved_by, times, twists, worst
 from rejections import assert_rejected
-from robots import draw, random_base, random_tree, to_pinocchio
+from robots import draw, random_base, random_tree
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -36,34 +35,6 @@ def test_poses_and_rates_from_first_principles(seed, size, on_moving_base):
         expected = np.stack([twists(C, representation) for C in poses], axis=1)
         for order, rate in enumerate(result[1:]):
             assert error(rate, expected[order]) < 1e-12
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_pinocchio_agrees(seed):
-    """Poses and spatial velocities; Pinocchio's accelerations are not componentwise."""
-    model = random_tree(6, seed)
-    twin = to_pinocchio(model)
-    data = twin.model.createData()
-    q, qd = draw(model, 5, seed=seed)[:2]
-    pin.forwardKinematics(twin.model, data, twin.to_pin(q), twin.to_pin(qd))
-    pin.updateFramePlacements(twin.model, data)
-    result = dyn.forward_kinematics(model, q, qd)
-    for i, body in enumerate(model.body_names):
-        frame = twin.model.getFrameId(body)
-        assert error(result.pose[i], data.oMf[frame].homogeneous, 2) < 1e-14
-        velocity = pin.getFrameVelocity(twin.model, data, frame, pin.WORLD).vector
-        assert error(result.twist[i], dyn.from_linear_first(velocity)) < 1e-13
-
-
-def test_gravity_does_not_enter():
-    model = random_tree(6, 1)
-    state = draw(model, 5)
-    for one, other in zip(
-        dyn.forward_kinematics(model, *state),
-        dyn.forward_kinematics(model.with_gravity((1, 2, 3)), *state),
-        strict=True,
-    ):
-        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("given", [1, 2, 3, 4, 5])

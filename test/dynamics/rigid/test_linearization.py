@@ -22,13 +22,6 @@ def pendulum(m=2.0, length=0.7):
     return dyn.model_from_screws([-1], [dyn.revolute((0, 1, 0))], [np.eye(4)], [body])
 
 
-def frequencies(linear):
-    """The imaginary parts of undamped eigenvalues, ascending."""
-    values = np.linalg.eigvals(linear.A)
-    assert np.abs(values.real).max() < 1e-7
-    return np.sort(values.imag[values.imag > 0])
-
-
 def test_a_pendulum_by_hand():
     m, length, d, rotor = 2.0, 0.7, 0.3, 0.4
     model = pendulum(m, length).with_reflected_inertia([rotor])
@@ -42,17 +35,6 @@ def test_a_pendulum_by_hand():
         assert np.sort_complex(np.linalg.eigvals(linear.A)) == pytest.approx(
             np.sort_complex(expected), rel=1e-12
         )
-
-
-def test_the_modes_of_a_hanging_double_pendulum():
-    """Two point masses on rods, by the absolute angles: det(K - w^2 M) = 0."""
-    (m1, m2), (l1, l2), g = (1.5, 0.8), (1.0, 0.7), 9.81
-    M = np.array([[(m1 + m2) * l1**2, m2 * l1 * l2], [m2 * l1 * l2, m2 * l2**2]])
-    K = np.diag([(m1 + m2) * g * l1, m2 * g * l2])
-    expected = np.sqrt(np.sort(np.linalg.eigvals(np.linalg.solve(M, K))))
-    linear = rigid.linearize(two_link_planar(), HANGING)
-    assert frequencies(linear) == pytest.approx(expected, rel=1e-12)
-    np.testing.assert_allclose(linear.tau, 0, atol=1e-14)
 
 
 def operating_point(model, seed=3):
@@ -96,15 +78,6 @@ def test_on_a_moving_base_the_matrices_are_the_slopes():
     assert error(linear.qdd, dyn.forward_dynamics(model, q, qd, tau, base=base)) < 1e-14
     J = dyn.jacobian(model, q, "body4", base=base, representation="hybrid")
     np.testing.assert_array_equal(linear.C[4:, :4], J)
-
-
-def test_the_equations_of_motion_are_those_of_the_state_space():
-    model = with_rotors(random_tree(5, 4))
-    q, qd, tau = operating_point(model)
-    linear = rigid.linearize(model, q, qd, tau=tau, damping=np.full(5, 0.2), outputs=["qdd"])
-    dq, dqd, dtau = draw(model, 3, seed=7)
-    qdd = linear.C @ np.concatenate([dq, dqd]) + linear.D @ dtau
-    assert error(linear.mass @ qdd + linear.damping @ dqd + linear.stiffness @ dq, dtau) < 1e-12
 
 
 def test_without_inputs_there_is_nothing_to_control():

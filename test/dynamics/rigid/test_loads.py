@@ -6,7 +6,6 @@
 from functools import partial
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +14,7 @@ from multibody_dynamics.dynamics import rigid, se3
 from multibody_dynamics.dynamics.model import inertia
 from reference import derivatives, dynamics, error, exact, inverse, motion, moved_by, series, times
 from rejections import assert_rejected
-from robots import panda, random_inertia, random_state, random_tree, with_multidof
+from robots import random_inertia, random_state, random_tree
 
 OFFSET = se3.exp(np.array([0.4, -0.2, 0.3, 0.1, 0.5, -0.6]))
 BODY = 3
@@ -28,10 +27,6 @@ def with_flange(seed):
         plain.parents, plain.screws, plain.poses, plain.inertias,
         gravity=plain.gravity, frames={"flange": dyn.model.Frame(BODY, OFFSET)},
     )  # fmt: skip
-
-
-ROBOTS = {"panda": panda(), "tree": with_flange(51), "multidof": with_multidof()}
-each_robot = pytest.mark.parametrize("model", ROBOTS.values(), ids=ROBOTS.keys())
 
 
 def exerted(model, state, load, base=None):
@@ -65,20 +60,6 @@ def test_a_load_follows_newton_and_euler(seed, body, displaced):
     assert error(W, exerted(model, state, inertia.transform(load, place))) < 1e-12
 
 
-@each_robot
-def test_a_load_acts_like_a_payload(model):
-    rng = np.random.default_rng(52)
-    state, load = random_state(model, 53), random_inertia(rng)
-    mass, com, inertia_com = inertia.decompose(load)
-    for body in (model.body_names[-1], BODY):
-        W = rigid.load_wrench(model, body, load, *state)
-        name = model.body_names[BODY] if body == BODY else body
-        pushed = dyn.inverse_dynamics(model, *state, wrenches={name: W})
-        loaded = model.with_payload(body, mass, com, inertia_com)
-        for rate, expected in zip(pushed, dyn.inverse_dynamics(loaded, *state), strict=True):
-            assert error(rate, expected) < 1e-12
-
-
 def test_a_load_on_a_robot_whose_base_moves():
     model, rng = with_flange(54), np.random.default_rng(55)
     state, load = random_state(model, 56), random_inertia(rng)
@@ -103,53 +84,6 @@ def test_a_load_cell_reads_everything_beyond_it(seed, cell, displaced):
     total = exerted(model, state, inertia.transform(load, place)) + exact(push)
     pose = motion(model, state).poses[BODY] @ exact(place)
     assert error(reading, in_frame(pose, total)) < 1e-12
-
-
-def test_a_weight_at_rest_reads_as_a_force_along_gravity():
-    model = with_flange(61)
-    q, zero = random_state(model, 62)[0], np.zeros(model.n)
-    com = np.array([0.05, -0.1, 0.2])
-    load = dyn.spatial_inertia(1.7, com, np.diag([0.01, 0.02, 0.015]))
-    reading = rigid.load_cell_reading(model, "flange", load, q, zero, zero, zero, zero)
-    R = dyn.frame_pose(model, q, "flange")[:3, :3]
-    force = 1.7 * R.T @ model.gravity
-    assert error(reading[0], np.r_[np.cross(com, force), force]) < 1e-14
-    assert not reading[1:].any()
-
-
-def test_a_push_reads_positive():
-    model = with_flange(63)
-    q, zero = random_state(model, 64)[0], np.zeros(model.n)
-    push = np.arange(1.0, 7.0)
-    W = dyn.wrench_to_world(model, q, zero, zero, "flange", push)
-    reading = rigid.load_cell_reading(
-        model, "flange", np.zeros((6, 6)), q, zero, zero, zero, zero, wrench=W
-    )
-    assert error(reading[0], push) < 1e-14
-
-
-@each_robot
-def test_a_cell_in_the_middle_of_an_arm_reads_minus_what_its_joint_transmits(model):
-    """Beyond the cell: its whole body, the wrenches on it, and the joints that it carries."""
-    state, push = random_state(model, 65), np.random.default_rng(66).normal(size=(3, 6))
-    wrenches = {model.body_names[BODY]: push}
-    inside = rigid.interbody_wrenches(model, *state, wrenches=wrenches)
-    beyond = push - inside[np.flatnonzero(model.parents == BODY)].sum(axis=0)
-    reading = rigid.load_cell_reading(model, BODY, model.inertias[BODY], *state, wrench=beyond)
-    joints = rigid.joint_wrenches(model, *state, wrenches=wrenches)
-    assert error(reading, -joints[BODY]) < 1e-12
-
-
-@each_robot
-def test_the_torque_of_a_joint_follows_from_its_wrench(model):
-    """Q^(k) = X . W^(k) + rotor q^(k+2): the screw X is constant in the frame of its body."""
-    model = model.with_reflected_inertia(np.linspace(0.1, 0.5, model.n))
-    state, push = random_state(model, 67), np.random.default_rng(68).normal(size=(3, 6))
-    wrenches = {model.body_names[-1]: push}
-    joints = rigid.joint_wrenches(model, *state, wrenches=wrenches)
-    X = (se3.Ad(se3.inverse(model.poses)) @ model.screws[..., None])[..., 0]
-    found = np.einsum("nkc,nc->kn", joints, X) + model.reflected_inertia * state[2:]
-    assert error(found, np.array(dyn.inverse_dynamics(model, *state, wrenches=wrenches))) < 1e-12
 
 
 @settings(max_examples=5)
@@ -178,17 +112,6 @@ def test_gravity_wrenches_from_first_principles(seed):
     expected = dynamics(model, state, base=moved_by(pose, twists)).against_gravity
     result = rigid.gravity_wrenches(model, *state[:3], base=base)
     assert error(result, np.swapaxes(expected, 0, 1)) < 1e-12
-
-
-def test_gravity_wrenches_applied_to_the_bodies_cancel_gravity():
-    """From all torques and rates."""
-    model = random_tree(6, 1)
-    state = np.random.default_rng(2).normal(size=(5, model.n))
-    W = rigid.gravity_wrenches(model, *state[:3])
-    held = dyn.inverse_dynamics(model, *state, wrenches=dict(zip(model.body_names, W, strict=True)))
-    weightless = dyn.inverse_dynamics(model.with_gravity(np.zeros(3)), *state)
-    for a, b in zip(held, weightless, strict=True):
-        assert error(a, b) < 1e-12
 
 
 # Shapes and errors

@@ -254,15 +254,6 @@ def test_skew_symmetry(seed):
     assert np.abs(short + short.T).max() > 1e-3 * np.abs(short).max()
 
 
-def test_the_body_fixed_representation_belongs_to_the_frame_of_the_body():
-    """[M18d] (60): k = j."""
-    body = Body(5)
-    own, rates = rigid.moving_frame(body.pose, body.spatial[:3]), body.rates("body")
-    expected = body.get(rigid.newton_euler_rates, *rates, at="body")
-    assert error(np.array(rigid.twists_in_frame(own, *body.spatial)), rates) < EQUAL
-    assert error(body.get(rigid.newton_euler_rates, *rates, at=own), expected) < EQUAL
-
-
 # input
 
 

@@ -207,15 +207,6 @@ def test_a_wrench_on_the_hand_of_a_robot_on_a_moving_base(seed):
     assert worst(result, [part[..., carrier.n :] for part in full]) < 1e-12
 
 
-def test_a_robot_on_a_freely_falling_base_is_weightless():
-    model = random_tree(6, 3)
-    q = draw(model, 5)[0]
-    falling = dyn.BaseMotion(acceleration=[0, 0, 0, *model.gravity])
-    zero = np.zeros(model.n)
-    tau = dyn.inverse_dynamics(model, q, zero, zero, base=falling).tau
-    assert np.abs(tau).max() < 1e-13 * np.abs(dyn.gravity_forces(model, q)).max()
-
-
 # Batches and arguments
 
 
