@@ -132,18 +132,6 @@ def test_torque_and_loads_are_the_slopes_of_the_energy_and_the_hessian_is_theirs
         assert hessian[0, 0] == pytest.approx(found.stiffness[k], rel=1e-12)
 
 
-@each_undamped
-def test_links_and_motors_receive_the_energy_that_the_springs_release(example):
-    """-dE = Q dq - load . dtheta for the elastic energy E: the power balance closes on a loop."""
-    actuator = example.actuator
-    t = np.linspace(0.0, 2 * np.pi / 0.5, 4001)  # a common multiple of all periods
-    q, Q, second, motors, theta, _ = on_the_way(actuator, t)
-    power = Q[0] * q[1] - sum(row.load * row.velocity for row in motors)
-    if actuator.input_range is not None:  # U is proportional to an input
-        power = power - second[1] * actuator.energy(q[0], theta, 1.0)
-    assert abs(np.trapezoid(power, t)) < 1e-9 * np.trapezoid(np.abs(power), t)
-
-
 @each_example
 def test_a_joint_is_read_from_yaml_and_has_a_place_for_every_motor(example: Example):
     text = yaml.safe_dump({"joints": {"elbow": example.entry}})

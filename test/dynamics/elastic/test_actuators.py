@@ -87,18 +87,6 @@ def test_linear_springs_and_motors_in_closed_form():
     np.testing.assert_allclose(actuators.motor_acceleration(thetad, load, tau), wanted, rtol=1e-14)
 
 
-def test_friction_is_odd_smooth_and_saturates():
-    actuators, _ = linear_joints()
-    v = np.array([0.3, -0.2, 0.1, -0.4])
-    viscous, coulomb = np.array([1.1, 0.7, 0.2, 0.0]), np.array([0.9, 0.6, 0.1, 0.0])
-    np.testing.assert_array_equal(actuators.friction(-v), -actuators.friction(v))
-    np.testing.assert_allclose(
-        actuators.friction(1e6 * v), 1e6 * viscous * v + coulomb * np.sign(v)
-    )
-    slope = viscous + coulomb / np.array([0.05, 0.04, 0.03, 1.0])
-    np.testing.assert_allclose(actuators.friction(1e-7 * v) / (1e-7 * v), slope, rtol=1e-9)
-
-
 def test_motor_torque_and_acceleration_are_inverse_and_friction_has_its_slope():
     actuators = make_actuators()
     rng = np.random.default_rng(1)

@@ -7,9 +7,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from scipy.integrate import solve_ivp
 
 from flat_motions import (
@@ -40,7 +37,7 @@ from multibody_dynamics.dynamics.elastic import (
     motor_motion,
 )
 from rejections import assert_rejected
-from robots import CONFIG, panda, two_link_planar
+from robots import two_link_planar
 
 
 def arm() -> dyn.MultibodyModel:
@@ -169,13 +166,6 @@ def test_antagonistic_joints_track_exactly_while_the_second_output_changes(regul
     assert tracking_error(arm(), actuators, law, second) < 1e-8
 
 
-def test_panda_with_its_springs_tracks_exactly():
-    file = CONFIG / "elastic_joints" / "panda.yaml"
-    actuators = dyn.load_actuators(file, panda().joint_names)
-    K = np.array([each.spring.K for each in actuators.actuators])
-    assert tracking_error(panda(), actuators, linear(K)) < 1e-8
-
-
 K = np.array([900.0, np.inf, 150.0])
 COLUMNS = {
     "inertia": (0.4, 0.3, 0.05),
@@ -207,53 +197,6 @@ def test_linear_springs_in_closed_form():
     friction = d * theta[:, 1] + c * np.tanh(theta[:, 1] / v)
     np.testing.assert_allclose(found.torque, M * theta[:, 2] + torque[:, 0] + friction, rtol=1e-12)
     np.testing.assert_array_equal(np.stack(found[:3], axis=1)[..., 1], state[:, :3, 1])
-
-
-finite = st.floats(-50.0, 50.0, allow_subnormal=False)
-
-
-@given(arrays(np.float64, (5, 3), elements=finite), arrays(np.float64, (3, 3), elements=finite))
-@settings(max_examples=40, deadline=None)
-def test_springs_and_motors_invert_the_flat_map(state, Q):
-    actuators = linear_joints()
-    elastic = ~actuators.is_rigid
-    theta, thetad, thetadd, tau, _ = motor_motion(actuators, state, Q)
-    found = actuators.springs(state[0], state[1], theta, thetad)
-    scale = K[elastic] * 50.0  # deflection is a difference of two angles
-    np.testing.assert_array_less(np.abs(found.torque - Q[0])[elastic], 1e-14 * scale)
-    np.testing.assert_array_less(np.abs(found.torque_rate - Q[1])[elastic], 1e-14 * scale)
-    assert np.isnan(found.torque[1])
-    assert np.isnan(found.torque_rate[1])
-    pushed = tau - actuators.motor_inertia * thetadd - actuators.friction(thetad)
-    np.testing.assert_allclose(pushed, Q[0], atol=1e-12)
-    acceleration = actuators.motor_acceleration(thetad, Q[0], tau)
-    np.testing.assert_allclose(acceleration[elastic], thetadd[elastic], rtol=1e-13, atol=1e-11)
-    assert np.isnan(acceleration[1])
-
-
-def test_a_rigid_joint_is_the_limit_of_a_stiff_one():
-    state, Q = random_rows(2)
-    rigid = motor_motion(linear_joints(np.full(3, np.inf)), state, Q)
-    errors = []
-    for stiffness in (1e6, 1e8):
-        stiff = motor_motion(linear_joints(np.full(3, stiffness)), state, Q)
-        errors.append(max(np.abs(a - b).max() for a, b in zip(stiff, rigid, strict=True)))
-    assert errors[1] == pytest.approx(errors[0] / 100, rel=0.02)
-    np.testing.assert_array_equal(rigid[:3], state[:3])
-
-
-@pytest.mark.parametrize(
-    ("field", "row"),
-    [("stiffness", 0), ("stiffness", 1), ("stiffness", 2), ("inertia", 3), ("viscous", 3),
-     ("coulomb", 3), ("coulomb_velocity", 3)],
-)  # fmt: skip
-def test_every_parameter_acts_and_on_its_own_joint_only(field, row):
-    state, Q = random_rows(4)
-    changed = np.array(K if field == "stiffness" else COLUMNS[field])
-    changed[2] *= 1.5
-    before = motor_motion(linear_joints(), state, Q)[row]
-    after = motor_motion(linear_joints(**{field: changed}), state, Q)[row]
-    assert (before != after).tolist() == [False, False, True]
 
 
 def test_a_batch_is_its_elements():
@@ -347,16 +290,6 @@ def test_margins_give_the_distance_to_each_limit_and_its_place():
     assert stiff.left == pytest.approx(400.0 - stiff.value)
     assert "b: stiffness" in str(stiff)
     assert_rejected((lambda: motor_motion(actuators, state, torque, second), "'a' torque travel"))
-
-
-def test_margins_are_positive_within_all_limits():
-    actuators = Actuators(
-        ("a",), [SeriesElastic(Motor(0.2, torque_limit=90.0), LinearSpring(500.0))]
-    )
-    state, torque = np.ones((4, 5, 1)), np.ones((4, 3, 1))
-    (margin,) = limit_margins(actuators, range(4), torque, motor_motion(actuators, state, torque))
-    assert margin.left == pytest.approx(90.0 - (0.2 * (1.0 + 1.0 / 500.0) + 1.0))
-    assert 0.0 < margin.used < 1.0
 
 
 def test_missing_and_misshapen_arguments_are_named():

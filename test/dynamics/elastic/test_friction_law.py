@@ -63,16 +63,6 @@ def test_the_rates_are_derivatives_of_the_stated_law(f, t):
     assert friction_torque(f.row, motion[0], load[0]) == pytest.approx(wanted[0], rel=1e-13)
 
 
-def test_friction_resists_motion_and_is_the_offset_at_rest():
-    f = replace(FULL, offset=0.0)
-    v, Q = np.linspace(-2.0, 2.0, 401), np.linspace(-80.0, 80.0, 7)[:, None]
-    power = friction_torque(f.row, v, Q) * v
-    assert (power[:, v != 0.0] > 0.0).all()
-    assert friction_torque(FULL.row, 0.0, 50.0) == FULL.offset
-    fast = friction_torque(FULL.row, 3.0, -50.0)
-    assert fast == pytest.approx(1.5 * 3.0 + 2.0 + 0.06 * 50.0 - 0.3, rel=1e-12)
-
-
 @pytest.mark.parametrize("each", fields(Friction), ids=lambda each: each.name)
 def test_impossible_numbers_are_named(each):
     if each.name != "offset":

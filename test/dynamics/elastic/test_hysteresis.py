@@ -71,23 +71,6 @@ def test_the_torque_does_not_depend_on_the_rate():
     np.testing.assert_allclose(slow, coarse, rtol=1e-9, atol=1e-14)
 
 
-def test_a_cycle_dissipates_what_maxwell_elements_do():
-    """Beyond its corner an element dissipates 4 f (A - f / k) in a cycle of amplitude A."""
-    times = np.linspace(0.0, 3.0, 6001)
-
-    def wave(t):
-        return tuple(40.0 * w * np.sin(2 * np.pi * t + p) for w, p in
-                     ((1.0, 0.0), (2 * np.pi, np.pi / 2), (4 * np.pi**2, np.pi)))  # fmt: skip
-
-    phi = deflections(joint(SPRINGS[0]), wave, times)[:, 0]
-    last = slice(4000, 6001)
-    Q = np.array([wave(t)[0] for t in times[last]])
-    found = 0.5 * ((Q[1:] + Q[:-1]) * np.diff(phi[last])).sum()
-    amplitude = np.ptp(phi[last]) / 2
-    wanted = sum(4 * e.torque * (amplitude - e.torque / e.stiffness) for e in ELEMENTS)
-    assert found == pytest.approx(wanted, rel=0.03)
-
-
 @pytest.mark.parametrize("spring", SPRINGS, ids=("linear", "cubic"))
 def test_the_rates_are_derivatives_of_the_deflection_between_reversals(spring):
     h = 2e-4

@@ -96,9 +96,7 @@ def at(data: dict, path: str) -> tuple[dict, str]:
     ("path", "value", "message"),
     [
         ("joints/arm/spring/stiffness/value", -3.0, "arm.*stiffness.*greater than zero, got -7500"),
-        ("joints/arm/spring/stiffness/value", 0, "arm.*stiffness.*greater than zero, got 0"),
         ("joints/arm/spring/stiffness/value", float("nan"), "arm.*spring.stiffness.*NaN"),
-        ("joints/arm/spring/stiffness/value", "soft", "arm.*spring.stiffness.*'soft'"),
         ("joints/arm/spring/stiffness/value", True, "arm.*spring.stiffness.*True"),
         ("joints/arm/spring/stiffness/unit", "N/m", "arm.*stiffness.*'N/m'.*N m/rad"),
         ("joints/arm/spring/stiffness/side", "gear", "arm.*stiffness.*motor or link, got 'gear'"),
@@ -109,7 +107,6 @@ def at(data: dict, path: str) -> tuple[dict, str]:
         ("joints/arm/motor/gear_ratio", 0.0, "arm.*gear_ratio.*greater than zero"),
         ("joints/arm/motor/gear_ratio", {"value": 1, "unit": "rad/m"}, "arm.*ratio.*plain number"),
         ("joints/arm/motor/inertia/unit", "kg", "arm.*inertia.*'kg'.*g cm\\^2"),
-        ("joints/arm/motor/inertia/value", -1.0, "arm.*inertia of the motor.*zero or greater"),
         ("joints/arm/motor/armature", 1.0, "arm.*motor.*'armature'.*inertia"),
         ("joints/arm/colour", "red", "arm.*'colour'.*spring, motor, motion"),
         ("joints/arm/motion", "helical", "arm.*revolute.*prismatic, got 'helical'"),
@@ -117,7 +114,6 @@ def at(data: dict, path: str) -> tuple[dict, str]:
         ("joints/arm", None, "arm.*spring, motor, got None"),
         ("joints/slide/motor/gear_ratio/unit", "mm", "slide.*gear_ratio.*'mm'.*rad/m"),
         ("joints/leg", {}, "'leg'.*no such joint.*arm, slide"),
-        ("joints/1", {}, "'1'.*no such joint.*arm, slide"),
         ("springs", {}, "'springs'.*joints"),
     ],
 )

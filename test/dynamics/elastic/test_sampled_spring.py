@@ -8,8 +8,6 @@ from dataclasses import dataclass
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from multibody_dynamics.dynamics.control.laws.controller_settings import (
     ControllerSettings,
@@ -116,19 +114,6 @@ def test_the_table_has_three_continuous_derivatives_and_the_energy_of_the_law():
     rise = table.energy(phi) - table.energy(0.0)
     wanted = [float(mpmath.quad(lambda x: 12 * (mpmath.exp(9 * x) - 1), [0, end])) for end in phi]
     np.testing.assert_allclose(rise, wanted, rtol=1e-6, atol=1e-9)
-
-
-@settings(deadline=None, max_examples=25)
-@given(st.floats(0.5, 50.0), st.floats(-20.0, 20.0), st.floats(-0.5, 0.2), st.floats(0.01, 0.6))
-def test_any_exponential_is_sampled(a, b, lower, length):
-    if abs(b) < 0.1:
-        b = 0.1
-    spring = Exponential(a * np.sign(b), b, travel=(lower, lower + length))
-    phi = np.linspace(*spring.travel, 501)
-    law, found = np.array(spring.law(phi))[:2], np.array(SampledSpring(spring).law(phi))[:2]
-    assert (np.abs(found[1] - law[1]) <= 1.1e-6 * law[1]).all()
-    back = SampledSpring(spring).deflection(found[0], beyond="continue")
-    np.testing.assert_allclose(back, phi, atol=1e-9)
 
 
 def actuator(kind: str) -> Actuator:

@@ -11,7 +11,6 @@ import pytest
 
 from drive_runs import ENCODER, RATE, motion
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.elastic.spring_columns import Positions
 from robots import CONFIG
 
 elastic, idn = dyn.elastic, dyn.identification
@@ -27,30 +26,6 @@ KINDS = {
         MOTOR, (50.0, 200.0), HARDENING, elastic.StiffnessDrive(MOTOR, 40.0, 60.0)
     ),
 }
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_columns_times_coefficients_are_the_torques_of_the_actuator(kind):
-    actuator = KINDS[kind]
-    rng = np.random.default_rng(1)
-    q, k = rng.uniform(-0.1, 0.1, 50), rng.uniform(60.0, 190.0, 50)
-    theta = q[:, None] + rng.uniform(-0.1, 0.1, (50, len(actuator.motors)))
-    if kind == "antagonistic":
-        theta = q[:, None] + rng.uniform(0.2, 0.6, (50, 2)) * [1.0, -1.0]
-    if kind == "driven":
-        theta[:, 1] = rng.uniform(0.4, 2.0, 50)
-    springs = actuator.identification("elbow")
-    at = Positions(q, theta, k)
-    zero = np.zeros(50)
-    rates = (zero, zero)
-    found = actuator.spring_rows(
-        q, zero, tuple(theta.T), rates[: theta.shape[1]],
-        (k, zero) if kind == "variable" else (), "continue",
-    )  # fmt: skip
-    torque = springs.torque.columns(at) @ springs.torque.coefficients(springs.values)[0]
-    assert np.allclose(torque, found.torque, rtol=1e-12)
-    for own, load in zip(springs.loads, found.loads, strict=True):
-        assert np.allclose(own.columns(at) @ own.coefficients(springs.values)[0], load, rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -26,6 +26,7 @@ SPRINGS: dict[str, Spring] = {
     "linear, free": LinearSpring(350.0),
     "cubic": CubicSpring(150.0, 4e3, travel=(-0.3, 0.5)),
     "cubic, free": CubicSpring(150.0, 4e4),
+    "nearly linear": CubicSpring(150.0, 0.1, travel=(-0.3, 0.5)),
     "cubic, half free": CubicSpring(150.0, 4e3, travel=(0.1, np.inf)),
     "polynomial": PolynomialSpring((200.0, 150.0, 3e3, -500.0), travel=(-0.2, 0.4)),
     "straight polynomial": PolynomialSpring((200.0,), travel=(-0.2, 0.4)),
