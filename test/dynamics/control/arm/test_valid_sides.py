@@ -51,14 +51,14 @@ class WatchedArm:
         return command.mode
 
 
-@pytest.mark.parametrize("tolerance", [1.0, 0.0])
 @pytest.mark.parametrize(
-    ("links", "motors", "missing"),
+    ("links", "motors", "missing", "tolerance"),
     [
-        (2.0 * np.pi, 0.0, NO_LINKS),
-        (0.27, 0.0, NO_LINKS),
-        (0.0, 2.0 * np.pi, NO_MOTORS),
-        (2.0 * np.pi, 2.0 * np.pi, NO_MOTORS),
+        (2.0 * np.pi, 0.0, NO_LINKS, 1.0),
+        (0.27, 0.0, NO_LINKS, 0.0),
+        (0.0, 2.0 * np.pi, NO_MOTORS, 1.0),
+        (2.0 * np.pi, 2.0 * np.pi, NO_MOTORS, 0.0),
+        (2.0 * np.pi, 2.0 * np.pi, NO_MOTORS, 1.0),
     ],
 )
 def test_a_side_whose_positions_leap_is_missing_until_it_agrees(links, motors, missing, tolerance):
@@ -131,8 +131,7 @@ def test_at_rest_encoders_may_repeat_their_values():
     assert not arm.told
 
 
-@pytest.mark.parametrize("missing", [LINKS, MOTORS, BOTH])
-@pytest.mark.parametrize("step", [1.5, -2.0 * np.pi])
+@pytest.mark.parametrize(("missing", "step"), [(LINKS, 1.5), (MOTORS, -2.0 * np.pi), (BOTH, 1.5)])
 def test_after_a_silence_a_side_that_is_elsewhere_stays_missing(missing, step):
     """1.5 rad were believed, and a speed of 8 rad/s with them."""
     arm = WatchedArm()

@@ -112,17 +112,6 @@ def test_the_errors_decay_with_the_placed_poles(arm):
         np.testing.assert_allclose(found, np.sort_complex(SECOND_POLES), rtol=2e-3)
 
 
-@pytest.mark.parametrize("arm", TWO_LINKS)
-def test_on_the_desired_motion_the_law_is_the_feedforward(arm):
-    arm = arm()
-    desired, stiffness = arms.exciting(arm, 1.0)(1.2), second_reference(arm, 1.2)
-    x, wanted = arms.flat_motion(arm, desired, stiffness)
-    law = FeedbackLinearization(arm.model, arm.actuators, all_poles(arm))
-    found = law.update(desired, *arms.split(arm, x), stiffness=stiffness)
-    np.testing.assert_allclose(found, wanted.torque, rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(law.motion[2], desired[2], atol=1e-9)
-
-
 def test_a_drive_returns_a_stiffness_to_its_range():
     arm = arms.variable_arm()
     law = FeedbackLinearization(arm.model, arm.actuators, all_poles(arm))

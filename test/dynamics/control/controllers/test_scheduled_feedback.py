@@ -236,8 +236,15 @@ def test_a_process_designs_the_same_gains_in_the_background():
     np.testing.assert_allclose(law.current, schedule(arm).at(law.pose).values, rtol=1e-12)
 
 
-@pytest.mark.parametrize("arm", [arms.linear_arm, arms.antagonistic_arm, arms.elastic_panda])
-@pytest.mark.parametrize("design", ["coupled", "modal"])
+@pytest.mark.parametrize(
+    ("arm", "design"),
+    [
+        (arms.linear_arm, "modal"),
+        (arms.antagonistic_arm, "coupled"),
+        (arms.elastic_panda, "coupled"),
+        (arms.elastic_panda, "modal"),
+    ],
+)
 def test_the_arm_follows_a_motion(arm, design):
     """From rest at its start."""
     arm = arm()

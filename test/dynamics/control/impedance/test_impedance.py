@@ -104,9 +104,14 @@ def test_links_at_rest_feel_exactly_the_requested_stiffness(make, kind):
 
 
 @pytest.mark.parametrize(
-    "make", [arms.linear_arm, arms.nonlinear_arm, arms.antagonistic_arm, arms.variable_arm]
+    ("make", "kind"),
+    [
+        (arms.linear_arm, control.JointImpedance),
+        (arms.nonlinear_arm, control.CartesianImpedance),
+        (arms.antagonistic_arm, control.JointImpedance),
+        (arms.variable_arm, control.CartesianImpedance),
+    ],
 )
-@pytest.mark.parametrize("kind", LAWS)
 def test_an_arm_on_the_desired_motion_stays_there(make, kind):
     """With an exact model the torque is the one of the flat map, at any stiffness."""
     arm = arms.without_coulomb(make())

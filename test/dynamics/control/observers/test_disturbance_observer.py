@@ -11,7 +11,6 @@ from multibody_dynamics.dynamics.control import DisturbanceObserver
 from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.model import MultibodyModel
 from multibody_dynamics.dynamics.motion import Reference, sum_of_sines
-from multibody_dynamics.dynamics.plant import ElasticRobot
 from multibody_dynamics.dynamics.rigid import gravity_forces, inverse_dynamics, jacobian
 from rejections import assert_rejected
 from robots import panda, random_tree
@@ -89,42 +88,6 @@ def test_a_known_wrench_on_a_moving_arm_converges_to_its_joint_torques():
     assert np.abs(wanted).max() > 10.0
     late = np.abs(residuals - wanted)[500:].max()
     assert late < 1.2 * np.abs(np.diff(wanted[500:], axis=0)).max() / 1e-3 / gain
-
-
-def simulate(rigid: bool, wrench: np.ndarray, friction: bool = True):
-    """Residuals of a Panda in contact after 0.2 s, and the joint torques of the contact."""
-    model = panda()
-    stiffness = np.full(7, np.inf) if rigid else [3e3, 3e3, np.inf, 2e3, 1e3, 1e3, np.inf]
-    coulomb, viscous = (0.8, 1.0) if friction else (0.0, 0.0)
-    losses = {"viscous": viscous, "coulomb": coulomb, "coulomb_velocity": 0.3}
-    joints = linear_springs(model.joint_names, stiffness, 0.3, **losses)
-    robot = ElasticRobot(model, joints, link_viscous=0.4)
-    robot.reset(READY)
-    observer = DisturbanceObserver.of_motors(model, joints, 50.0, link_viscous=0.4)
-    hold = robot.motor_torque.copy()
-    residuals, wanted = [], []
-    for k in range(500):
-        command = hold + 3.0 * np.sin(0.02 * k + np.arange(7)) - 6.0 * robot.thetad
-        if k == 200:
-            robot.applied_wrenches[-1] = wrench
-        robot.step(command, 1e-3)
-        Q = np.where(joints.is_rigid, command, robot.joint_torque)
-        residuals.append(observer.update(1e-3 * (k + 1), robot.q, robot.qd, Q).copy())
-        J = jacobian(model, robot.q, model.body_names[-1])
-        wanted.append(J.T @ robot.applied_wrenches[-1])
-    assert np.ptp(robot.q - READY) > 0.02
-    return np.array(residuals), np.array(wanted)
-
-
-@pytest.mark.parametrize("rigid", [True, False])
-def test_on_a_simulated_arm_with_friction_only_the_contact_shows(rigid):
-    residuals, wanted = simulate(rigid, WRENCH)
-    assert np.abs(residuals[:200]).max() < 0.03
-    tau = wanted[200:].mean(axis=0)
-    k = 220  # one time constant after contact
-    share = (residuals[k - 1] @ tau) / (wanted[k - 1] @ tau)
-    assert share == pytest.approx(1 - np.exp(-1.0), abs=0.02)
-    np.testing.assert_allclose(residuals[-1], wanted[-1], atol=0.05 * np.abs(wanted[-1]).max())
 
 
 def test_a_torque_sensor_at_a_rigid_joint_excludes_rotor_and_friction():

@@ -8,7 +8,6 @@ import pytest
 
 from elastic_arms import antagonistic_arm, law_of, linear_arm, mixed_panda, without_coulomb
 from multibody_dynamics.dynamics import control
-from multibody_dynamics.dynamics.control.stability import loop_sampling
 from multibody_dynamics.dynamics.control.stability.law_gradient import memory_size
 
 
@@ -27,15 +26,3 @@ def test_the_slopes_of_linear_feedback_are_its_gains(make):
     wanted[rows, 2 * n + m + rows] = -g_thetad
     np.testing.assert_allclose(found.torque, wanted, atol=1e-5 * np.abs(wanted).max())
     assert memory_size(law) == 0
-
-
-def test_both_routes_to_a_loop_agree(monkeypatch):
-    """Motor PD has a closed form; without it, its slopes give the same multipliers."""
-    arm = without_coulomb(linear_arm())
-    law = law_of(arm, disturbance_bandwidth=0.0)
-    wanted = control.sampled_loop(law, arm.rest, delay=1.4e-3)
-    monkeypatch.setattr(loop_sampling, "LinearFeedback", type(None))
-    found = control.sampled_loop(law, arm.rest, delay=1.4e-3)
-    np.testing.assert_allclose(
-        np.sort(np.abs(found.multipliers)), np.sort(np.abs(wanted.multipliers)), atol=1e-7
-    )

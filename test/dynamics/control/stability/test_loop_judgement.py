@@ -183,8 +183,10 @@ def test_the_laws_of_a_cycle_are_judged_by_name():
     assert cycle.laws.judge("motor_pd", arm.rest, poses=0) is not None
 
 
-@pytest.mark.parametrize("inertia", [0.2, 0.5, 1.0])
-@pytest.mark.parametrize("frequency", [5.0, 7.0, 10.0, 15.0, 20.0])
+@pytest.mark.parametrize(
+    ("frequency", "inertia"),
+    [(5.0, 0.2), (5.0, 1.0), (7.0, 0.5), (10.0, 0.2), (10.0, 1.0), (15.0, 0.5), (20.0, 0.2)],
+)
 def test_the_default_law_is_stable_on_soft_bases(frequency, inertia):
     """Once it has noticed an oscillation; before, and for a rigid base, it is not."""
     arm = shipped("panda")

@@ -65,8 +65,9 @@ def test_poses_that_were_unstable_are_tried_first():
     assert all(order == (2,) for _, order in judge.asked[1:])
 
 
-@pytest.mark.parametrize("name", ["planar_two_link", "antagonistic_elbow"])
-@pytest.mark.parametrize("design", ["joint", "coupled"])
+@pytest.mark.parametrize(
+    ("name", "design"), [("planar_two_link", "coupled"), ("antagonistic_elbow", "joint")]
+)
 def test_it_is_stable_for_other_robots_of_the_box_too(name, design):
     """30 % off: the fixed compensation is unstable at some poses; the one found is stable at all of
     them and, with its margin, for other wrong parameters than those judged."""

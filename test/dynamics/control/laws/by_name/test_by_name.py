@@ -46,16 +46,8 @@ NEED_MOTORS = ("torque_control", "joint_impedance", "cartesian_impedance")
 """Laws that do not support springs between link and base."""
 
 
-@pytest.mark.parametrize(
-    "arm",
-    [
-        arms.linear_arm,
-        arms.antagonistic_arm,
-        arms.elastic_panda,
-        arms.mixed_panda,
-        arms.differential_wrist,
-        *arms.OTHER_ARMS,
-    ],
+@pytest.mark.parametrize(  # for arms of two links see test_arm.py
+    "arm", [arms.elastic_panda, arms.mixed_panda, arms.differential_wrist, *arms.OTHER_ARMS]
 )
 @pytest.mark.parametrize("law", LAWS)
 def test_every_law_holds_an_arm_at_rest_or_names_the_joint_that_it_does_not_support(arm, law):
