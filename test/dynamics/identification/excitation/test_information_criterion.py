@@ -51,8 +51,10 @@ def test_the_values_are_those_of_the_stacked_matrix():
         assert criterion(motion, DURATION)[0] == pytest.approx(expected, rel=1e-8)
 
 
-@pytest.mark.parametrize("kind", ["log_det", "condition"])
-@pytest.mark.parametrize("options", [{}, {"rotors": False, "friction": ("viscous",)}])
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [("log_det", {}), ("condition", {"rotors": False, "friction": ("viscous",)})],
+)
 def test_the_gradient_is_that_of_central_differences(kind, options):
     _, _, criterion, motion = problem(kind, **options)
     _, slope = criterion(motion, DURATION)

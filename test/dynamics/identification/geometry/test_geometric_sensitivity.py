@@ -9,10 +9,7 @@ complex numbers, and the power series from first principles.
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-import reference
 from geometric_errors import some_errors, with_standing_joints
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.identification.geometry.geometric_sensitivity import ErrorScrew
@@ -66,24 +63,6 @@ def test_derivatives_of_poses_and_jacobians_are_those_by_coordinates(model, repr
             rate = np.eye(standing.model.n)[place]
             slope = dyn.jacobian_dot(standing.model, extended, rate, other, **options)
             assert np.abs(found[k] - slope[:, standing.joints]).max() < 1e-12
-
-
-@pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
-def test_displacements_from_first_principles(representation):
-    model = BODIES["tree"]
-    errors, _ = some_errors(model)
-    standing = with_standing_joints(model, errors)
-    q = RNG.normal(size=model.n)
-    found = [
-        idn.pose_sensitivity(model, errors, q, body, representation=representation)
-        for body in range(model.n)
-    ]
-    for k, place in enumerate(standing.parameters):
-        rate = np.eye(standing.model.n)[place]
-        poses = reference.motion(standing.model, [standing.state(0, q)[0], rate]).poses
-        for body, place in enumerate(standing.joints):
-            expected = reference.twists(poses[place], representation)[0]
-            assert np.abs(found[body][:, k] - expected).max() < 1e-13
 
 
 def test_derivatives_of_torques_are_those_by_coordinates(model):
@@ -168,24 +147,6 @@ def test_twists_and_batches():
         np.testing.assert_allclose(Q[k], single, atol=1e-12)
     assert idn.pose_sensitivity(model, (), q, body).shape == (2, 3, 6, 0)
     assert idn.torque_sensitivity(model, (), q, qd, qdd).shape == (2, 3, model.n, 0)
-
-
-@settings(max_examples=15)
-@given(st.integers(0, 2**32 - 1))
-def test_an_error_along_the_joint_screw_is_an_offset_of_its_coordinate(seed):
-    model = random_tree(5, seed)
-    q, qd, qdd = np.random.default_rng(seed).normal(size=(3, model.n))
-    along = tuple(
-        ErrorScrew(f"{joint}.offset", "rad", dyn.se3.Ad(dyn.se3.inverse(A)) @ Y, joint=joint)
-        for joint, A, Y in zip(model.joint_names, model.poses, model.screws, strict=True)
-    )
-    for body in range(model.n):
-        found = idn.pose_sensitivity(model, along, q, body)
-        np.testing.assert_allclose(found, dyn.jacobian(model, q, body), atol=1e-12)
-    offsets = np.linspace(-0.5, 0.5, model.n)
-    displaced = idn.perturbed_model(model, along, offsets)
-    tau = dyn.inverse_dynamics(displaced, q, qd, qdd).tau
-    assert error(tau, dyn.inverse_dynamics(model, q + offsets, qd, qdd).tau) < 1e-11
 
 
 def test_the_independent_errors_have_the_known_number_and_full_rank():

@@ -227,17 +227,6 @@ def test_a_payload_is_a_body_of_its_own():
         assert error(column, expected) < 1e-12
 
 
-def test_a_parameter_may_move_everything_at_once(small):
-    """Along a motion, time is such a parameter: dtau/dt = Q'."""
-    q, qd, qdd, qddd = draw(small, 4, 3)
-    by = Dependence(names=("t",), q=qd[:, None], qd=qdd[:, None], qdd=qddd[:, None])
-    found = idn.inverse_dynamics_sensitivity(small, by, q, qd, qdd)[..., 0]
-    assert error(found, dyn.inverse_dynamics(small, q, qd, qdd, qddd).tau_dot) < 1e-12
-    tau, tau_dot, _ = dyn.inverse_dynamics(small, q, qd, qdd, qddd)
-    by = Dependence(names=("t",), q=qd[:, None], qd=qdd[:, None], tau=tau_dot[:, None])
-    assert error(idn.forward_dynamics_sensitivity(small, by, q, qd, tau)[..., 0], qddd) < 1e-11
-
-
 @pytest.mark.parametrize("shape", [(), (1,), (2, 4), (0,)])
 def test_batches_hold_single_results(small, shape):
     rows, by = draw(small, 3, *shape), everything(small)
