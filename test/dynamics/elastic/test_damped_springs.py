@@ -55,19 +55,3 @@ def test_the_filter_of_a_nonlinear_damped_spring_converges():
     assert errors[0] < 2e-5
     assert errors[0] / errors[1] > 7.0  # third order
     assert errors[1] / errors[2] > 7.0
-
-
-def test_the_filter_forgets_its_start_and_settles():
-    for law in (LinearSpring(300.0), CubicSpring(300.0, 2e3)):
-        actuator = SeriesElastic(MOTOR, law, 3.0)
-        phi, t, dt = np.array([-0.1, 0.3]), 0.0, 1e-3
-        while t < 0.5:  # 50 time constants
-            phi = actuator.deflection_after(
-                phi, [np.full(2, x) for x in (5 + 40 * t, 40.0, 0.0)], dt
-            )
-            t += dt
-        assert phi[0] == pytest.approx(phi[1], rel=1e-13)
-        settled = actuator.settled_deflection([np.array(x) for x in (5 + 40 * t, 40.0, 0.0)])
-        assert phi[0] == pytest.approx(
-            settled, rel=1e-12 if isinstance(law, LinearSpring) else 1e-4
-        )

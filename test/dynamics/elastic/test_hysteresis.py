@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Hysteresis: Maxwell slip integrated finely, the energy of a cycle, rates of deflections."""
+"""Hysteresis: Maxwell slip integrated finely, and rates of deflections."""
 
 import numpy as np
 import pytest

@@ -1,8 +1,8 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Springs of all kinds of joints: their columns equal the actuators' torques, and joints with two
-motors or a variable stiffness are identified with the rest of the robot."""
+"""Columns of springs, and joints with two motors or a variable stiffness that are identified with
+the rest of the robot."""
 
 from dataclasses import replace
 

@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Spring laws: derivatives, inverses, rates and energies by independent routes; travel; tables."""
+"""Spring laws: inverses, rates, travel and tables; test_spring_tables.py compares the laws."""
 
 import importlib
 

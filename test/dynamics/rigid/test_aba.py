@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Forward and hybrid dynamics (ABA) against the inverse dynamics, energy, and Pinocchio's ABA."""
+"""Forward and hybrid dynamics (ABA) against the inverse dynamics and Pinocchio's ABA."""
 
 import mpmath as mp
 import numpy as np

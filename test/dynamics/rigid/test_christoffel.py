@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Christoffel symbols against their definition, first principles, and each other."""
+"""Christoffel symbols against first principles and each other."""
 
 from itertools import combinations
 

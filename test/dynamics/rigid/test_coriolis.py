@@ -1,17 +1,16 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The Coriolis matrix and M': skew symmetry, first principles, Pinocchio, Christoffel symbols."""
+"""The Coriolis matrix and M': first principles and Christoffel symbols."""
 
 import mpmath as mp
 import numpy as np
-import pinocchio as pin
 import pytest
 
 import reference as ref
 from multibody_dynamics import dynamics as dyn
 from reference import error
-from robots import draw, panda, random_tree, to_pinocchio, with_multidof
+from robots import draw, panda, random_tree, with_multidof
 
 ROBOTS = [panda(), *(random_tree(7, seed) for seed in range(3)), with_multidof()]
 EQUAL = 1e-13
@@ -43,14 +42,3 @@ def test_the_matrix_is_the_contraction_of_the_symbols(model):
     symbols = dyn.christoffel_symbols(model, q)
     contracted = (symbols @ qd[:, None, :, None])[..., 0]
     assert error(dyn.coriolis_matrix(model, q, qd), contracted, 2) < EQUAL
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_pinocchio_agrees(seed):
-    model = random_tree(7, seed).with_reflected_inertia(np.full(7, 0.1))
-    twin = to_pinocchio(model)
-    data = twin.model.createData()
-    for q, qd in zip(*draw(model, 2, 3, seed=seed), strict=True):
-        C = pin.computeCoriolisMatrix(twin.model, data, twin.to_pin(q), twin.to_pin(qd))
-        ours = dyn.coriolis_matrix(model, q, qd)
-        assert error(ours, C[np.ix_(twin.order, twin.order)], 2) < EQUAL

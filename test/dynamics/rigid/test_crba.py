@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The mass matrix (CRBA) against kinetic energy, inverse dynamics and Pinocchio."""
+"""The mass matrix (CRBA) against inverse dynamics from first principles and Pinocchio."""
 
 import numpy as np
 import pinocchio as pin

@@ -84,9 +84,6 @@ def test_pinocchio_agrees(seed):
         assert error(rigid.spatial_momentum(model, q, qd), Pi) < 1e-13
 
 
-# balances
-
-
 # conservation along integrated motions
 
 

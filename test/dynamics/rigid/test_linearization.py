@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Linear models: pendulums by hand, the nonlinear robot nearby, and control design."""
+"""Linear models: a pendulum by hand, the nonlinear robot nearby, and control design."""
 
 import numpy as np
 import pytest

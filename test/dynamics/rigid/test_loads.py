@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Loads and load cells against first principles, against payloads, and against each other."""
+"""Loads and load cells against first principles."""
 
 from functools import partial
 

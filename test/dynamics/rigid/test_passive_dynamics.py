@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""u = M q_r'' + C q_r' + g and its rates: closed forms, complex step, mpmath, Pinocchio, laws."""
+"""u = M q_r'' + C q_r' + g and its rates: closed forms, complex step, laws."""
 
 import numpy as np
 import pytest

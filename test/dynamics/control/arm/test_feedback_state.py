@@ -70,6 +70,22 @@ def test_a_prediction_is_where_a_plant_arrives_that_receives_the_torques_on_thei
     assert error < 0.2 * moved
 
 
+def test_a_stop_acts_on_what_is_measured():
+    arm = linear_arm()
+    measured, state = acting(arm, **delayed())
+    (q, _, theta, _), second, load = at_start(arm)
+    for k in range(5):
+        measured.update(k * PERIOD, {"link_position": q, "motor_position": theta},
+                        state.acted(k * PERIOD, load), second)  # fmt: skip
+        state.update(k * PERIOD, second[:2])
+        state.send(load + 5.0)
+    assert state.is_predicted
+    assert np.abs(state.state.theta - theta).max() > 1e-9
+    state.use_measured_state()
+    np.testing.assert_array_equal(state.state.theta, measured.estimator.state.theta)
+    assert not state.is_predicted
+
+
 @pytest.mark.parametrize("predicts", [True, False])
 def test_the_past_torque_is_the_mean_of_those_that_acted_between_two_samples(predicts):
     arm = linear_arm()

@@ -86,7 +86,7 @@ def second_outputs(arm, x: np.ndarray) -> dict[int, float]:
     return found
 
 
-@pytest.mark.parametrize("arm", [*TWO_LINKS, arms.elastic_panda, arms.mixed_panda])
+@pytest.mark.parametrize("arm", [*TWO_LINKS, arms.mixed_panda])
 def test_the_errors_decay_with_the_placed_poles(arm):
     """Along a moving reference, of the links and of the second outputs that motors set."""
     arm = arm()

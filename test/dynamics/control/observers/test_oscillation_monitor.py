@@ -62,7 +62,7 @@ def test_no_soft_base_makes_the_default_law_unstable(panda, frequency, peak, ine
     assert outcome.peak < peak
 
 
-@pytest.mark.parametrize("frequency", [5.0, 10.0, 15.0, 20.0])
+@pytest.mark.parametrize("frequency", [5.0, 20.0])
 def test_it_says_once_that_it_is_slower(panda, slowed, frequency):
     assert simulate(panda, LAW, condition(0.0, **soft(frequency, 0.2))).lost
     assert not slowed

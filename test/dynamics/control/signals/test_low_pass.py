@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The low-pass with four equal poles: the differential equation, its rate, and its range."""
+"""The low-pass with four equal poles: the differential equation and its rate."""
 
 import numpy as np
 import pytest

@@ -1,8 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Inertia shaping: the shaped motor's equation for every kind, the formula of the paper, and the
-motion of the plant in closed form."""
+"""Inertia shaping: the shaped motor's equation for every kind, and the formula of the paper."""
 
 import numpy as np
 import pytest

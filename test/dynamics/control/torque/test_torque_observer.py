@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The disturbance observer of torque control: its discretisation, its filter, its stability and
+"""The disturbance observer of torque control: its discretisation, its filter, and its
 passivity."""
 
 import numpy as np

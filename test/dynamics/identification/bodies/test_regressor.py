@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The regressor: column by column from first principles and by Pinocchio; base parameters."""
+"""The regressor: column by column from first principles; base parameters."""
 
 import numpy as np
 import pinocchio as pin

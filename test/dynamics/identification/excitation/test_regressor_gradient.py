@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Regressors of many states and their gradient, against the plain regressor and 40 digits."""
+"""Regressors of many states and their gradient, against the plain regressor and derivatives."""
 
 import numpy as np
 import pytest

@@ -3,8 +3,8 @@
 
 """Geometric parameters against robots in which each is the coordinate of a joint at rest.
 
-For such a robot everything is known independently: its Jacobians and their rates, its dynamics for
-complex numbers, and the power series from first principles.
+For such a robot everything is known independently: its Jacobians and their rates, and its
+dynamics for complex numbers.
 """
 
 import numpy as np
