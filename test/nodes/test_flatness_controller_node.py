@@ -539,17 +539,6 @@ def test_with_a_timer_each_state_is_used_once_with_its_stamp(ros):
     assert (steps < 0.05 * arm.model.limits.effort).all()
 
 
-def test_the_loop_is_judged_when_the_node_is_configured(ros):
-    arm = Arm(ros, design_position=[-0.4, -0.4], motor_bandwidth=[30.0], judged_poses=100)
-    arm.start()
-    arm.run(0.1)
-    arm.until_shown(lambda: ros.diagnosis(": law")[1] == "motor_pd", "the law")
-    values = ros.diagnosis(": law")[2]
-    assert float(values["share of unstable poses: motor_pd"]) == 0.0
-    assert values["stability: motor_pd"].startswith("stable at 101 poses, with a delay of 1 ms")
-    assert "law 'hold': stable at 101 poses" in arm.node.output
-
-
 def test_bandwidths_are_lowered_for_a_model_that_is_30_percent_off(ros):
     """With gains of the whole arm, which are designed in the background as the arm moves."""
     arm = Arm(

@@ -131,8 +131,10 @@ def test_the_compiled_controller_follows_in_mujoco_as_python_does_on_the_own_pla
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", ["panda", "planar_two_link", "antagonistic_elbow"])
-@pytest.mark.parametrize("braked", [40, 540])
+@pytest.mark.parametrize(
+    ("name", "braked"),
+    [("panda", 40), ("panda", 540), ("planar_two_link", 540), ("antagonistic_elbow", 40)],
+)
 def test_an_arm_that_brakes_carry_does_not_fall_when_it_is_activated(tmp_path, name, braked):
     """The order of docs/safety.md: activate, then release the brakes, at once or half a second
     later. Before, the torque rose from zero in 0.5 s, and joint 4 of the Panda fell by 221 mrad."""

@@ -100,18 +100,6 @@ def test_without_arguments_it_shows_the_usage():
     assert "Traceback" not in run.stderr
 
 
-def test_inspect(capsys):
-    assert cli.main(["inspect", PANDA, "--no-timing"]) == 0
-    printed = capsys.readouterr().out
-    assert printed.startswith("panda: arm with 7 joints\n7 joints (7 revolute), 7 moving bodies")
-    assert "merged: panda_link8" in printed
-
-
-def test_inspect_shows_every_number_with_tables(capsys):
-    assert cli.main(["inspect", PANDA, "--no-timing", "--tables"]) == 0
-    assert "Inertia about the COM" in capsys.readouterr().out
-
-
 @pytest.mark.filterwarnings("always")
 def test_warnings_are_printed_in_one_line(capsys, tmp_path):
     file = tmp_path / "damped.urdf"
@@ -218,17 +206,6 @@ def test_trajectory(capsys, tmp_path):
     assert len(table.dtype.names) == 1 + 5 * 7
 
 
-def test_demo_rejects_files_before_it_starts_nodes(capsys, tmp_path):
-    output = ["--output", str(tmp_path / "out")]
-    assert "absent.urdf" in rejected(capsys, "demo", "--urdf", "absent.urdf", *output)
-    assert "absent.yaml" in rejected(capsys, "demo", "--elastic-joints", "absent.yaml", *output)
-    springs = tmp_path / "springs.yaml"
-    springs.write_text("joints: {elbow: {spring: rigid, motor: {}}}")
-    printed = rejected(capsys, "demo", "--elastic-joints", str(springs), *output)
-    assert "springs.yaml" in printed
-    assert "elbow" in printed
-
-
 @pytest.mark.parametrize("command", ["inspect", "torque-report", "study", "identify-springs"])
 def test_units_of_springs_must_match_the_type_of_the_joint(capsys, tmp_path, command):
     """The springs of sliding joints do not fit revolute ones."""
@@ -319,10 +296,6 @@ def test_unusable_folders_are_reported(capsys, tmp_path):
     assert printed == f"multibody_dynamics: {file}: File exists, but is not a folder\n"
 
 
-def test_report_rejects_a_folder_without_a_demo(capsys, tmp_path):
-    assert "not the output folder of a demo" in rejected(capsys, "report", str(tmp_path))
-
-
 def test_study_of_ones_own_robot_and_its_report_written_again(tmp_path, capsys):
     config = Path(PANDA).parents[1]
     words = ["study", "--quick", "--urdf", str(config / "robots" / "planar_two_link.urdf")]
@@ -369,19 +342,6 @@ def test_a_study_ends_within_a_second_after_ctrl_c_and_keeps_what_was_done(tmp_p
     assert 0 < len(json.loads(file.read_text())["runs"]) < 6000
     assert cli.main(["study", "--results", str(file), "-o", str(tmp_path / "second")]) == 0
     assert "planar_two_link: rms error in mrad" in capsys.readouterr().out
-
-
-def test_study_of_something_that_does_not_exist(tmp_path, capsys):
-    folder = str(tmp_path / "study")
-    message = rejected(capsys, "study", "--robots", "r2d2", "-o", folder)
-    assert "robot 'r2d2': expected all or some of panda, six_joint_arm, antagonistic" in message
-    assert "needs both" in rejected(capsys, "study", "--urdf", PANDA, "-o", folder)
-    nothing = str(tmp_path / "nothing.json")
-    assert "nothing.json" in rejected(capsys, "study", "--results", nothing, "-o", folder)
-    for words in (["--draws", "0"], ["--plant", "gazebo"], ["--workers", "two"]):
-        with pytest.raises(SystemExit) as end:
-            cli.main(["study", *words])
-        assert end.value.code == 2
 
 
 def test_excite_writes_what_trajectory_node_sends(tmp_path, capsys):

@@ -246,7 +246,7 @@ class Twin:
         return np.array(position), G, Gd
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_pinocchio_agrees(seed):
     twin = Twin(seed)
     data = twin.model.createData()
@@ -296,7 +296,7 @@ def test_a_body_without_inertia_is_named():
     assert np.isfinite(with_rotor.forward_dynamics(np.zeros(3), np.zeros(3), np.zeros(3))).all()
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_rounding_error_does_not_count_as_inertia(seed):
     """In other frames, the inertia of a point mass on the axis is not exactly zero."""
     tree = random_tree(3, seed, kinds=("revolute",), branching=0.0)

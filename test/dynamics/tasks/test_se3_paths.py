@@ -97,28 +97,6 @@ def test_derivatives_from_power_series_of_40_digits(name):
 
 
 @every_path
-def test_each_rate_is_the_slope_of_the_preceding_one(path):
-    """By differences of fourth order in three representations; the twist also by the poses."""
-    h = 1e-3 * min(path.duration, 2.0)
-    peaks = path.peak_values()
-    for t in inner_times(path, 4):
-        for representation in ("hybrid", "body", "spatial"):
-            motion = path.sample(t + h * np.arange(-2, 3), representation)
-            slope = [(x[0] - 8 * x[1] + 8 * x[3] - x[4]) / (12 * h) for x in motion.rates]
-            for k in range(3):
-                difference = np.abs(slope[k] - motion.rates[k + 1][2]).max()
-                assert difference < 1e-5 * peaks[k + 1].max()
-            C = motion.pose
-            rate = (C[0] - 8 * C[1] + 8 * C[3] - C[4]) / (12 * h)
-            twist = {
-                "spatial": se3.vee(rate @ se3.inverse(C[2])),
-                "body": se3.vee(se3.inverse(C[2]) @ rate),
-                "hybrid": np.r_[so3.vee(rate[:3, :3] @ C[2, :3, :3].T), rate[:3, 3]],
-            }[representation]
-            np.testing.assert_allclose(motion.twist[2], twist, atol=1e-6 * peaks[0].max())
-
-
-@every_path
 def test_paths_begin_and_end_at_rest_and_rest_outside(path):
     ends = [(path.start_time, -1.0), (path.end_time, 1.0)]
     for t, edge in ends[path is PATHS["redirected"] :]:  # that one starts in motion
@@ -136,17 +114,6 @@ def test_continuous_through_the_jounce_at_the_knots():
             left, right = path(np.nextafter(t, -np.inf)), path(np.nextafter(t, np.inf))
             for rate, other, peak in zip(left.rates, right.rates, path.peak_values(), strict=True):
                 np.testing.assert_allclose(rate, other, atol=1e-9 * peak.max())
-
-
-def test_samples_equal_single_calls():
-    path = PATHS["spline"]
-    at = np.linspace(0.0, path.end_time + 1, 23)
-    motion = path.sample(at, "mixed")
-    for k, t in enumerate(at):
-        single = path(t, "mixed")
-        np.testing.assert_array_equal(motion.pose[k], single.pose)
-        for rate, one in zip(motion.rates, single.rates, strict=True):
-            np.testing.assert_allclose(rate[k], one, rtol=1e-13, atol=1e-13)
 
 
 # shapes of the paths

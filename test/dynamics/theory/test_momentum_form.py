@@ -111,7 +111,7 @@ def test_bad_input_is_rejected_and_named(name, bad):
         theory.momentum_equations(random_tree(5, 5), **arguments)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_robot_with_only_rotor_inertia_is_rejected(seed):
     """A point mass on its own joint axis has no momentum at any speed.
 

@@ -15,7 +15,6 @@ from multibody_dynamics.tools.study.conditions import CONDITIONS
 from multibody_dynamics.tools.study.single_run import simulate
 from multibody_dynamics.tools.study.studied_laws import REFERENCE, STUDIED_LAWS
 from multibody_dynamics.tools.study.study_page import (
-    COLOURS,
     draw_delays,
     draw_errors,
     draw_parts,
@@ -177,8 +176,3 @@ def test_every_picture_can_be_drawn(draw):
     figure = draw(tables) if draw is draw_rates else draw(tables, tables.given_arms())
     figure.savefig(BytesIO(), format="png")
     assert all(axis.get_xlabel() or axis.get_ylabel() for axis in figure.axes)
-
-
-def test_main_laws_have_colours():
-    tables = made_up()
-    assert {law.key for law in tables.study.laws} == set(COLOURS)
