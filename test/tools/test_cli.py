@@ -12,7 +12,6 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 from matplotlib.image import imread
 
@@ -124,10 +123,9 @@ def test_a_closed_pipe_is_no_error():
     assert not said
 
 
-@pytest.mark.parametrize("configuration", [[], ["--configuration", "-1,0,0.5,-1,0,1,0"]])
-def test_plot(capsys, tmp_path, configuration):
+def test_plot(capsys, tmp_path):
     file = tmp_path / "panda.png"
-    assert cli.main(["plot", PANDA, "-o", str(file), *configuration]) == 0
+    assert cli.main(["plot", PANDA, "-o", str(file), "--configuration", "-1,0,0.5,-1,0,1,0"]) == 0
     assert capsys.readouterr().out == f"picture: {file}\n"
     pixels = imread(file)[..., :3]
     assert 0.01 < (pixels.min(axis=-1) < 0.9).mean() < 0.5
@@ -192,18 +190,6 @@ def test_invalid_robots_are_rejected(capsys, tmp_path, command):
     file.write_text("<robot name='x'>")
     assert "bad.urdf" in rejected(capsys, command, str(file))
     assert "absent.urdf" in rejected(capsys, command, str(tmp_path / "absent.urdf"))
-
-
-def test_trajectory(capsys, tmp_path):
-    file = tmp_path / "motion.csv"
-    arguments = ["trajectory", PANDA, "--trajectory", "rest_to_rest", "--duration", "3"]
-    assert cli.main([*arguments, "--csv", str(file)]) == 0
-    printed = capsys.readouterr().out
-    assert "panda_joint7" in printed
-    table = np.genfromtxt(file, delimiter=",", names=True, deletechars="")
-    assert len(table) == 301
-    np.testing.assert_allclose(table["t"][[0, -1]], [0.0, 3.0])
-    assert len(table.dtype.names) == 1 + 5 * 7
 
 
 @pytest.mark.parametrize("command", ["inspect", "torque-report", "study", "identify-springs"])
