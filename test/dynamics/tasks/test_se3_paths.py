@@ -13,7 +13,7 @@ from multibody_dynamics.dynamics import se3, so3
 from multibody_dynamics.dynamics.core.batches import times as apply
 from multibody_dynamics.dynamics.tasks import arc, concatenate, redirect, screw_motion
 from multibody_dynamics.dynamics.tasks.se3_paths import Product
-from reference import constant, error, moved_by, rigid, series, times, twists
+from reference import constant, error, rigid, series, times, twists
 from reference import exponential as series_exponential
 from rejections import assert_rejected
 from robots import random_pose
@@ -117,15 +117,6 @@ def test_continuous_through_the_jounce_at_the_knots():
 
 
 # shapes of the paths
-
-
-def test_a_screw_motion_has_one_body_twist_up_to_its_magnitude():
-    A, B = random_poses(2)
-    path = screw_motion(A, B, 2.0)
-    twist = path.sample(np.linspace(0.1, 1.9, 9), "body").twist
-    X = se3.log(se3.inverse(A) @ B)
-    np.testing.assert_allclose(twist, np.outer(twist @ X / (X @ X), X), atol=1e-13)
-    np.testing.assert_allclose(path(2.0).pose, B, atol=1e-14)
 
 
 def test_a_line_is_straight_and_turns_about_one_axis():
@@ -282,15 +273,6 @@ def test_paths_in_sequence_rest_in_between():
     assert not np.any(path(1.2).rates)
     np.testing.assert_allclose(path(1.2).pose, B, atol=1e-14)
     np.testing.assert_allclose(path(3.5).pose, C, atol=1e-14)
-
-
-def test_a_moved_pose_follows_the_spatial_twists():
-    """The series of a pose that moves with these twists is that of the path itself."""
-    path, t, h = PATHS["arc"], 0.6, 1e-3
-    motion = path(t, "spatial")
-    C = moved_by(motion.pose, motion.rates)
-    ahead = sum(x * h**k for k, x in enumerate(C)).astype(float)
-    np.testing.assert_allclose(path(t + h).pose, ahead, atol=1e-11)
 
 
 # invalid input
