@@ -382,6 +382,24 @@ def test_a_stream_takes_over_a_motion_in_c_and_python(twins_of):
 
 
 @needs_compiler
+def test_limits_of_torques_and_rates(twins_of):
+    arm = arms.elastic_panda()
+    design = designed(arm, torque_rate=50.0, disturbance_bandwidth=0.0)
+    low = design.parameters | {"torque_limit": 0.04 * arm.actuators.torque_limit}
+    twins = twins_of(design._replace(parameters=low))
+    twins.run(40)
+    twins.activate(0.0)
+    before = np.array(twins.c.torque)
+    for _ in range(350):
+        twins.run(1)
+        assert (np.abs(twins.c.torque) <= low["torque_limit"]).all()
+        assert np.abs(twins.c.torque - before).max() <= 50.0 * PERIOD * (1 + 1e-9)
+        before = np.array(twins.c.torque)
+    assert twins.c.counts["limited_rates"] > 0
+    assert twins.c.counts["limited_torques"] > 0
+
+
+@needs_compiler
 @pytest.mark.parametrize("why", ["at rest", "wrench"])
 def test_what_has_held_the_arm_at_rest_is_sent_without_states(tmp_path, why):
     """Torques of a position error, which the model does not explain; not with a wrench."""
