@@ -3,12 +3,10 @@
 
 """Every source file names its copyright holder and its licence."""
 
-import ast
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = (
@@ -48,24 +46,10 @@ def test_every_source_file_begins_with_the_notice():
     assert [str(f.relative_to(ROOT)) for f in files if lacks_notice(f.name, f.read_text())] == []
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("a.py", '"""A module."""\n'),
-        ("a.py", f'"""A module."""\n\n{HEADS[".py"]}\n'),
-        ("a.sh", f"#!/bin/sh\n\n{HEADS['.py']}\n"),
-        ("a.c", f"{HEADS['.cpp']}\n"),
-        ("a.c", HEADS[".c"].replace("Apache-2.0", "MIT") + "\n"),
-    ],
-)
-def test_a_missing_notice_is_found(name, text):
-    assert lacks_notice(name, text)
-    assert not lacks_notice(name, HEADS[kind(Path(name))] + "\n" + text)
-
-
 def test_the_notice_does_not_hide_docstrings():
     modules = [f for f in source_files() if f.suffix == ".py" and f.read_text()]
-    assert [f for f in modules if ast.get_docstring(ast.parse(f.read_text())) is None] == []
+    begins = re.compile(rf'(#!.*\n)?{re.escape(HEADS[".py"])}\nr?"""')
+    assert [f for f in modules if not begins.match(f.read_text())] == []
 
 
 def test_the_licence_is_that_of_the_package():

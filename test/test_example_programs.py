@@ -4,11 +4,8 @@
 """The examples run as a user runs them and print correct numbers."""
 
 import ast
-import os
 import re
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -272,18 +269,6 @@ def test_the_example_prints_correct_numbers(file, tmp_path, capsys, monkeypatch)
         pixels = imread(tmp_path / name)[..., :3]
         assert 0.005 < (pixels.min(axis=-1) < 0.9).mean() < 0.5
     assert {path.name for path in tmp_path.iterdir()} == set(picture[1:])
-
-
-def test_an_example_runs_as_a_program(tmp_path):
-    places = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    file = ROOT / "examples" / "02_four_representations.py"
-    run = subprocess.run(
-        [sys.executable, str(file)], cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(places)}, capture_output=True, text=True,
-        timeout=400,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr
-    CHECKS[file.stem](run.stdout)
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)

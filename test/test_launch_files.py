@@ -217,13 +217,13 @@ def test_without_a_robot_the_parameters_file_decides():
     assert chosen_robot(OWN) == ({}, {}, {})
 
 
-@pytest.mark.parametrize("own", ["elastic_joint", "feedforward", "task_space"])
+TWO_LINKS = "planar_two_link", "planar_two_link", ["shoulder", "elbow"]
+PAIR = "antagonistic_elbow", "antagonistic", ["shoulder", "elbow_agonist", "elbow_antagonist"]
+
+
 @pytest.mark.parametrize(
-    ("robot", "springs", "motors"),
-    [
-        ("planar_two_link", "planar_two_link", ["shoulder", "elbow"]),
-        ("antagonistic_elbow", "antagonistic", ["shoulder", "elbow_agonist", "elbow_antagonist"]),
-    ],
+    ("own", "robot", "springs", "motors"),
+    [("elastic_joint", *TWO_LINKS), ("feedforward", *PAIR), ("task_space", *TWO_LINKS)],
 )
 def test_another_robot_keeps_none_of_the_data_of_the_panda(own, robot, springs, motors):
     files = f"config/robots/{robot}.urdf", f"config/elastic_joints/{springs}.yaml"

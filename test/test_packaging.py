@@ -281,26 +281,6 @@ def test_the_code_runs_with_the_oldest_supported_python(arguments):
     assert {file: names for file, names in found.items() if names} == {}
 
 
-@pytest.mark.parametrize(
-    ("source", "names"),
-    [
-        ("from datetime import UTC, datetime", ["datetime.UTC"]),
-        ("import datetime\ndatetime.datetime.now(datetime.UTC)", ["datetime.UTC"]),
-        ("import tomllib", ["tomllib"]),
-        ("raise ExceptionGroup('', [])", ["builtins.ExceptionGroup"]),
-        ("from .typing import Self", []),
-    ],
-)
-def test_names_of_newer_pythons_are_found(source, names):
-    assert newer_names(source) == names
-
-
-def test_syntax_of_newer_pythons_is_refused():
-    for source in ("try:\n    f()\nexcept* ValueError:\n    pass", "type Row = list[float]"):
-        with pytest.raises(SyntaxError):
-            newer_names(source)
-
-
 def test_no_file_has_a_path_of_a_particular_machine():
     place = re.compile(r"(?<![\w.}])/(?:home|root|Users|work|mnt)/\w")
     found = {

@@ -12,21 +12,18 @@ import pytest
 from little_memory import no_more_memory
 from multibody_dynamics.process_limits import THREADS, insufficient_limit
 
-NODES = [
-    "feedforward_node",
-    "flatness_controller_node",
-    "elastic_robot_simulator_node",
-    "trajectory_node",
-]
+MEMORY = resource.RLIMIT_AS, 10**9, "address space of this process is limited to 1000 MB"
+FILE_SIZE = resource.RLIMIT_FSIZE, 0, "size of its files is limited to 0 MB (ulimit -f)"
+OPEN_FILES = resource.RLIMIT_NOFILE, 16, "number of its open files is limited to 16 (ulimit -n)"
 
 
-@pytest.mark.parametrize("node", NODES)
-@pytest.mark.parametrize(
-    ("limit", "value", "expected"),
+@pytest.mark.parametrize(  # all nodes begin with the same check: each node, and each limit
+    ("node", "limit", "value", "expected"),
     [
-        (resource.RLIMIT_AS, 10**9, "address space of this process is limited to 1000 MB"),
-        (resource.RLIMIT_FSIZE, 0, "size of its files is limited to 0 MB (ulimit -f)"),
-        (resource.RLIMIT_NOFILE, 16, "number of its open files is limited to 16 (ulimit -n)"),
+        ("feedforward_node", *MEMORY),
+        ("flatness_controller_node", *FILE_SIZE),
+        ("elastic_robot_simulator_node", *OPEN_FILES),
+        ("trajectory_node", *MEMORY),
     ],
 )
 def test_a_node_names_the_limit_with_which_it_cannot_work(node, limit, value, expected):

@@ -3,78 +3,22 @@
 
 """The papers' theory on the reference robots, checked by the methods of each module's tests."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 
 from conftest import SHARED
 from geometric_errors import some_errors, with_standing_joints
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics import se3
-from multibody_dynamics.dynamics.model import inertia
-from reference import along, complex_steps, error, exact_rates
-from robots import deepest, random_inertia, random_state
+from reference import error
+from robots import deepest, random_state
 from shared_robots import Case, close
 
 ROBOTS = sorted((SHARED / "cases").glob("*.urdf"))
-each_representation = pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
 
 
 @pytest.fixture(scope="module", params=ROBOTS, ids=lambda file: file.stem)
 def model(request):
     return dyn.load_urdf(request.param, gravity=(1.7, -3.1, -8.9))
-
-
-@each_representation
-def test_derivatives_of_jacobians(model, representation):
-    state, body = random_state(model, seed=1), deepest(model)
-    q, u = state[:2]
-    at = {"representation": representation}
-    Jdd = dyn.theory.jacobian_ddot(model, *state[:3], body, **at)
-    gradient = dyn.theory.jacobian_gradient(model, q, body, **at)
-    hessian = dyn.theory.jacobian_hessian(model, q, body, **at)
-    expected = exact_rates(model, state[:3], body, representation)[2]
-    assert error(Jdd, expected, axes=2) < 1e-12
-    first = along(model, q, u, 1, body, representation)
-    second = along(model, q, u, 2, body, representation)
-    assert error(gradient @ u, first, axes=2) < 1e-12
-    assert error(hessian @ u @ u, second, axes=2) < 1e-12
-    repeated = dyn.theory.jacobian_partial(model, q, body, [model.path(body)[1]] * 3, **at)
-    line = np.eye(model.n)[model.path(body)[1]]
-    third = along(model, q, line, 3, body, representation)
-    assert np.abs(repeated - third).max() < 1e-12
-
-
-def test_the_representations_convert_into_each_other(model):
-    state = random_state(model, seed=2)
-    motions = {
-        name: dyn.forward_kinematics(model, *state, representation=name)
-        for name in dyn.REPRESENTATIONS
-    }
-    for source, target in product(dyn.REPRESENTATIONS, repeat=2):
-        pose, *rates = motions[source]
-        converted = dyn.convert_twist(pose, rates, source, target)
-        for rate, expected in zip(converted, motions[target][1:], strict=True):
-            assert error(rate, expected) < 1e-12
-
-
-def test_a_load_acts_like_a_payload_and_its_cell_reads_the_joint_wrench(model):
-    state, load = random_state(model, seed=3), random_inertia(np.random.default_rng(4))
-    mass, com, inertia_com = inertia.decompose(load)
-    body = deepest(model)
-    W = dyn.rigid.load_wrench(model, body, load, *state)
-    pushed = dyn.inverse_dynamics(model, *state, wrenches={model.body_names[body]: W})
-    loaded = model.with_payload(body, mass, com, inertia_com)
-    expected = dyn.inverse_dynamics(loaded, *state)
-    for rate, right in zip(pushed, expected, strict=True):
-        assert error(rate, right) < 1e-12
-    joints = dyn.rigid.joint_wrenches(loaded, *state)
-    reading = dyn.rigid.load_cell_reading(loaded, body, loaded.inertias[body], *state)
-    assert error(reading, -joints[body]) < 1e-12
-    X = (se3.Ad(se3.inverse(model.poses)) @ model.screws[..., None])[..., 0]
-    rotors = model.reflected_inertia * state[2:]
-    assert error(np.einsum("nkc,nc->kn", joints, X) + rotors, np.array(expected)) < 1e-12
 
 
 @pytest.fixture(scope="module", params=ROBOTS, ids=lambda file: file.stem)
@@ -205,89 +149,3 @@ def test_energy_and_momentum(case):
     assert close(dyn.rigid.kinetic_energy(robot, q, qd), T, axes=0)
     lost = np.linalg.cond(case["M"]).max()
     assert error(dyn.theory.rates_of_momenta(robot, q, momenta), qd) < 1e-14 * lost
-
-
-@each_representation
-def test_newton_euler_equations_give_the_joint_wrenches(case, representation):
-    """Newton-Euler of single bodies, W, W' and W'', projected and summed to stored torques."""
-    robot, state = case.model.with_gravity(np.zeros(3)), case.states
-    pose, *rates = dyn.forward_kinematics(robot, *state, representation=representation)
-    W = dyn.rigid.newton_euler_rates(pose, robot.inertias, *rates, representation=representation)
-    parts = dyn.convert_wrench(pose, rates, list(np.moveaxis(W, -2, 0)), representation, "spatial")
-    applied = np.stack(parts, axis=-2)  # (20, n, 3, 6)
-    wrenches = {name: applied[:, i] for i, name in enumerate(robot.body_names)}
-    moved = dyn.inverse_dynamics(robot, *state)
-    left = dyn.inverse_dynamics(robot, *state, wrenches=wrenches)
-    for order, (total, rest) in enumerate(zip(moved, left, strict=True)):
-        assert np.abs(rest).max() < 1e-12 * np.abs(total).max(), order
-
-
-def test_derivatives_of_the_dynamics(model):
-    """Matrices against complex steps; derivatives by parameters against matrices and regressor."""
-    rows, by = random_state(model, seed=5)[:3], dyn.identification.ParameterDependence
-    expected = complex_steps(lambda *x: dyn.generic_inverse_dynamics(model, *x)[0], rows)
-    inverse = dyn.inverse_dynamics_derivatives(model, *rows)
-    tau = dyn.inverse_dynamics(model, *rows).tau
-    forward = dyn.forward_dynamics_derivatives(model, *rows[:2], tau)
-    lost = 1e-14 * np.linalg.cond(inverse.dtau_dqdd)
-    for k, quantity in enumerate(("q", "qd", "qdd")):
-        assert error(inverse[k], expected[k], axes=2) < 1e-12
-        joints = by.on_joints(model, quantity)
-        found = dyn.identification.inverse_dynamics_sensitivity(model, joints, *rows)
-        assert error(found, expected[k], axes=2) < 1e-12
-        unit = np.eye(model.n) if quantity == "qdd" else -inverse[k]
-        found = inverse.dtau_dqdd @ forward[k]
-        assert np.abs(found - unit).max() < lost * np.abs(unit).max()
-    parameters = by.together(*(by.on_inertial_parameters(model, b) for b in model.body_names))
-    Y = dyn.identification.inverse_dynamics_regressor(model, *rows).Y
-    found = dyn.identification.inverse_dynamics_sensitivity(model, parameters, *rows)
-    assert error(found, Y, axes=2) < 1e-12
-    found = dyn.identification.forward_dynamics_sensitivity(model, parameters, *rows[:2], tau)
-    assert np.abs(inverse.dtau_dqdd @ found + Y).max() < lost * np.abs(Y).max()
-
-
-def test_forward_and_hybrid_dynamics(model):
-    """They invert the inverse dynamics: with rates, with any prescribed joints, grouped or not."""
-    rows = random_state(model, seed=6)
-    q, qd, qdd = rows[:3]
-    torques = dyn.inverse_dynamics(model, *rows)
-    M = dyn.mass_matrix(model, q)
-    lost = 1e-13 * np.linalg.cond(M)
-    rates = dyn.rigid.forward_dynamics_rates(model, q, qd, *torques)
-    for k, (found, row) in enumerate(zip(rates, rows[2:], strict=True)):
-        assert error(found, row) < lost * 30**k  # rounding errors accumulate
-    grouped = dyn.mechanisms.MultiDofModel.from_model(model)
-    for wanted, found in zip(torques, grouped.inverse_dynamics(*rows), strict=True):
-        assert error(found, wanted) < 1e-12
-    assert error(grouped.forward_dynamics(q, qd, torques.tau), qdd) < lost
-    for held in ([0], list(range(0, model.n, 2))):
-        found = dyn.hybrid_dynamics(model, q, qd, prescribed=held, qdd=qdd, tau=torques.tau)
-        assert error(found.qdd, qdd) < lost
-        assert error(found.tau, torques.tau) < lost
-    linear = dyn.rigid.linearize(model, q, qd, qdd=qdd)
-    assert error(M @ linear.B[model.n :], np.eye(model.n), axes=2) < lost
-
-
-def test_a_robot_pinned_to_the_ground(model):
-    """Pinned by a ball at its end: forward and inverse dynamics agree."""
-    q, qd, tau = random_state(model, seed=7)[:3]
-    body = deepest(model)
-    pin = dyn.mechanisms.LoopClosure.at(
-        model, "pin", model.base_name, body, dyn.spherical(), point=(0.1, 0.2, 0.3), q=q
-    )
-    system = dyn.mechanisms.ConstrainedModel(model, [pin])
-    q, qd = dyn.mechanisms.consistent_motion(system, q, qd)
-    moved = dyn.mechanisms.constrained_forward_dynamics(system, q, qd, tau)
-    A, A_dot = dyn.mechanisms.constraint_matrices(system, q, qd)
-    M = dyn.mass_matrix(model, q)
-    left = M @ moved.qdd + dyn.inverse_dynamics(model, q, qd, 0 * q).tau - tau
-    lost = 1e-13 * np.linalg.cond(M) * max(1, np.abs(moved.qdd).max(), np.abs(left).max())
-    assert np.abs(left - A.T @ moved.multipliers).max() < lost
-    assert np.abs(A @ moved.qdd + A_dot @ qd).max() < lost
-    held = dyn.mechanisms.constrained_inverse_dynamics(
-        system, q, qd, moved.qdd, choice="minimum_torque"
-    )
-    again = dyn.mechanisms.constrained_forward_dynamics(system, q, qd, held.tau)
-    assert np.abs(again.qdd - moved.qdd).max() < lost
-    least = np.linalg.lstsq(A.T, left + tau, rcond=None)[0]
-    assert np.abs(held.tau - (left + tau - A.T @ least)).max() < lost

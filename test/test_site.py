@@ -47,19 +47,6 @@ def loaded_from_elsewhere(site):
             yield f"{file.name}: {place}"
 
 
-def test_what_is_loaded_from_elsewhere_is_found(tmp_path):
-    (tmp_path / "a.html").write_text(
-        '<a href="https://example.org">fine</a><script async src="https://example.org/a.js"></script>'
-        '<link rel="stylesheet" href="//example.org/a.css"><img src="_images/a.png">'
-    )
-    (tmp_path / "a.css").write_text(
-        '@import "https://example.org/b.css"; a {background: url(b.png)}'
-    )
-    found = list(loaded_from_elsewhere(tmp_path))
-    assert len(found) == 3
-    assert {line.partition(":")[0] for line in found} == {"a.html", "a.css"}
-
-
 def build_without_a_warning(tmp_path):
     """Build all pages except the API reference, for which `make docs` takes half a minute."""
     pages = tmp_path / "docs"

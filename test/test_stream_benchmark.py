@@ -17,30 +17,12 @@ from multibody_dynamics.tools.streams.stream_files import policy_stream
 from robots import CONFIG
 
 ROOT = Path(__file__).parents[1]
-TIMES = np.array([0.2, 0.3, 0.45, 0.5, 0.7])
-POINTS = np.random.default_rng(0).uniform(-1.0, 1.0, (5, 2))
-NOW, Q, QD = 0.05, np.array([0.3, -0.2]), np.array([1.0, -2.0])
-JUST = 1e-9  # s
 
 
 @pytest.fixture
 def streams(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "benchmark")
     return importlib.import_module("streams")
-
-
-@pytest.mark.parametrize("is_through", [False, True])
-def test_chunks_are_upsampled_from_the_present_motion_to_rest(streams, is_through):
-    spline = streams.upsampled(NOW, Q, QD, TIMES, POINTS, is_through=is_through)
-    np.testing.assert_allclose(spline(NOW), Q)
-    np.testing.assert_allclose(spline(NOW, 1), QD)
-    np.testing.assert_allclose(spline(TIMES), POINTS)
-    np.testing.assert_allclose(spline(TIMES[-1], 1), 0.0, atol=1e-12)
-    speed = np.abs(spline(TIMES[0], 1)).max()
-    assert speed > 0.5 if is_through else speed < 1e-12
-    knots = TIMES[0 if is_through else 1 : -1]
-    before, after = spline(knots - JUST, 2), spline(knots + JUST, 2)
-    np.testing.assert_allclose(before, after, atol=1e-3)  # C2
 
 
 def test_points_that_repeat_are_overshot_as_the_page_says(streams):

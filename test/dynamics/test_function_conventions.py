@@ -61,6 +61,11 @@ def hybrid(model: dyn.MultibodyModel, q: Any, qd: Any, qdd: Any, tau: Any, **opt
     return dyn.hybrid_dynamics(model, q, qd, prescribed=[1, 3], qdd=qdd, tau=tau, **options)
 
 
+def momentum_form(model: dyn.MultibodyModel, q: Any, qd: Any, tau: Any, **options: Any) -> Any:
+    momenta = theory.body_momenta(model, q, qd)
+    return theory.momentum_equations(model, q, momenta, tau, **options)
+
+
 STATE = "q qd qdd qddd qdddd"
 CONVENTIONS = {
     "forward_kinematics": Convention(dyn.forward_kinematics, STATE, "base representation", 4),
@@ -126,6 +131,7 @@ CONVENTIONS = {
     "generalized_momentum": Convention(theory.generalized_momentum, "q qd"),
     "kinetic_energy_gradient": Convention(theory.kinetic_energy_gradient, "q qd"),
     "body_momenta": Convention(theory.body_momenta, "q qd"),
+    "momentum_equations": Convention(momentum_form, "q qd tau", "wrenches", tolerance=1e-11),
 }  # fmt: skip
 
 every_function = pytest.mark.parametrize("name", CONVENTIONS)

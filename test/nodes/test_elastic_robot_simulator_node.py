@@ -9,7 +9,7 @@ import threading
 import time
 from functools import partial
 from pathlib import Path
-from signal import SIGCONT, SIGINT, SIGSTOP, SIGTERM
+from signal import SIGCONT, SIGINT, SIGSTOP
 from typing import Any
 
 import numpy as np
@@ -490,8 +490,7 @@ def answer_states(ros, simulation: Simulation, count: int) -> None:
     ros.spin(0.05)
 
 
-@pytest.mark.parametrize("plant", ["internal", "mujoco"])
-@pytest.mark.parametrize("stiffness", [0.0, 3000.0])
+@pytest.mark.parametrize(("plant", "stiffness"), [("internal", 3000.0), ("mujoco", 0.0)])
 def test_links_stop_at_their_limits_unless_end_stops_are_off(tmp_path, plant, stiffness):
     """An arm without torque falls; a rail without end stops slides on forever."""
     given = settings(tmp_path, "motor_torque", plant=plant, end_stop_stiffness=stiffness)
@@ -520,12 +519,11 @@ def test_chosen_end_stops_do_not_slow_the_simulation_down(name):
     assert stopped.step_size == free.step_size
 
 
-@pytest.mark.parametrize("number", [SIGINT, SIGTERM])
-def test_signals_shut_it_down_cleanly_while_active(ros, tmp_path, number):
+def test_a_signal_shuts_it_down_cleanly_while_active(ros, tmp_path):
     node = ros.start(NODE, settings(tmp_path, "motor_command", update_rate=200.0))
     Simulation(ros, "motor_command")
-    node.send(number)  # twice, as from the launcher and the terminal
-    assert ros.leave(node, number) == 0
+    node.send(SIGINT)  # twice, as from the launcher and the terminal
+    assert ros.leave(node, SIGINT) == 0
     assert "Traceback" not in node.output
 
 

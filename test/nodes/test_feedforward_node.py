@@ -6,7 +6,7 @@
 import math
 import re
 import time
-from signal import SIGCONT, SIGINT, SIGKILL, SIGSTOP, SIGTERM
+from signal import SIGCONT, SIGKILL, SIGSTOP, SIGTERM
 from typing import Any
 
 import numpy as np
@@ -326,15 +326,14 @@ def test_life_cycle_under_load(ros, tmp_path):
     assert "Traceback" not in node.output
 
 
-@pytest.mark.parametrize("number", [SIGINT, SIGTERM])
-def test_a_signal_during_a_motion_leaves_a_hold_against_gravity(ros, tmp_path, number):
+def test_a_signal_during_a_motion_leaves_a_hold_against_gravity(ros, tmp_path):
     node = ros.start("feedforward_node", settings(tmp_path))
     arm = Arm(ros)
     arm.drive(lambda: arm.torque, "a torque")
     arm.move()
     arm.drive(lambda: arm.motor and far_from_start(arm.motor[-1]), "the motion")
-    node.send(number)
-    assert ros.leave(node, number) == 0
+    node.send(SIGTERM)
+    assert ros.leave(node, SIGTERM) == 0
     ros.until(lambda: not np.any(arm.rate[-1].effort), "the last output")
     ros.until(lambda: stamp_of(arm.motor[-1]) == stamp_of(arm.torque[-1]), "all of it")
     assert far_from_start(arm.motor[-1])
@@ -408,26 +407,6 @@ def test_invalid_configurations_are_explained_and_can_be_corrected(ros, tmp_path
         assert ros.set_parameters(node, **{name: right[name]})[0].successful
     assert ros.transition(node, "configure")
     assert "Traceback" not in node.output
-
-
-def test_a_continuous_joint_takes_the_nearest_turn_and_crosses_that_of_the_driver(ros, tmp_path):
-    robot = ROBOT.replace('"turret" type="revolute"', '"turret" type="continuous"')
-    ros.start("feedforward_node", settings(tmp_path, robot_description=robot, start_tolerance=0.5))
-    arm = Arm(ros, position=[3.0, -0.4, 0.7])
-    turret = lambda: arm.motor[-1].points[0].positions[arm.motor[-1].joint_names.index("turret")]  # noqa: E731
-    arm.drive(lambda: arm.motor, "a command")
-    for goal, reached in ((-2.9, 2.0 * np.pi - 2.9), (3.0, 3.0)):
-        first = len(arm.motor)
-        arm.move([[goal, -0.4, 0.7]], [0.6])
-
-        def follow() -> None:
-            arm.position[0] = np.remainder(turret() + np.pi, 2.0 * np.pi) - np.pi
-            arm.send()
-
-        ros.until(lambda at=reached: abs(turret() - at) < 0.02, "the goal", each=follow)
-        places = [message.points[0].positions for message in arm.motor[first:]]
-        at = arm.motor[-1].joint_names.index("turret")
-        assert all(2.9 < place[at] < 3.5 for place in places)
 
 
 @pytest.mark.parametrize("kind", ["trajectory", "odometry"])

@@ -70,7 +70,7 @@ def test_exchanged_topics_are_named_and_nothing_is_sent_until_they_are_right(ros
     np.testing.assert_allclose(held, arm.plant.motor_torque, atol=0.02 * np.abs(held).max())
 
 
-@pytest.mark.parametrize(("force", "tolerance"), [(3000.0, 1.0), (1e5, 1.0), (1e5, 0.0)])
+@pytest.mark.parametrize(("force", "tolerance"), [(3000.0, 1.0), (1e5, 0.0)])
 def test_no_motor_position_leaves_limits_and_springs_under_an_impossible_wrench(
     ros, tmp_path, force, tolerance
 ):

@@ -22,17 +22,19 @@ PART = {"root_link": "forearm", "tip_link": "hand", "command_joints": ["left", "
 OF_TOOL = {"tool": "tip", "components": "z"}
 
 
-@pytest.mark.parametrize("part", [MOTORS, HELD, PART], ids=["whole", "locked", "part"])
+# One function loads the robot of all nodes: each node once, the control node with every part.
 @pytest.mark.parametrize(
-    ("node", "more"),
+    ("node", "more", "part"),
     [
-        ("feedforward_node", {}),
-        ("flatness_controller_node", {"judged_poses": 2}),
-        ("elastic_robot_simulator_node", {}),
-        ("trajectory_node", {"patience": 60.0}),
-        ("validation_node", {}),
-        ("drift_node", {}),
-        ("task_space_node", OF_TOOL),
+        ("feedforward_node", {}, HELD),
+        ("flatness_controller_node", {"judged_poses": 2}, MOTORS),
+        ("flatness_controller_node", {"judged_poses": 2}, HELD),
+        ("flatness_controller_node", {"judged_poses": 2}, PART),
+        ("elastic_robot_simulator_node", {}, PART),
+        ("trajectory_node", {"patience": 60.0}, HELD),
+        ("validation_node", {}, PART),
+        ("drift_node", {}, MOTORS),
+        ("task_space_node", OF_TOOL, MOTORS),
     ],
 )
 def test_a_node_starts_with_the_motors_of_a_differential(ros, node, more, part):

@@ -20,6 +20,12 @@ from rejections import assert_rejected
 from robots import CONFIG
 
 
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory):
+    """The library of the controller of an antagonistic arm, compiled once."""
+    return library(generated(designed(antagonistic_arm()), tmp_path_factory.mktemp("pair")))
+
+
 def tracking_error(robot, update, desired, start, move):
     """Largest distance of the links from the desired motion in a second of it."""
     worst = 0.0
@@ -98,7 +104,7 @@ def test_the_compiled_controller_follows_in_mujoco_as_python_does_on_the_own_pla
     pytest.importorskip("mujoco")
     arm = shipped("panda")
     design = designed(arm, transfer_time=0.02)
-    c, python = CompiledController(generated(design, tmp_path)), SampledArm(design)
+    c, python = CompiledController(library(generated(design, tmp_path))), SampledArm(design)
     urdf = (CONFIG / "robots" / "panda.urdf").read_bytes()
     goal = np.zeros((5, 7))
     goal[0] = arm.rest + np.array([0.3, -0.2, 0.2, 0.3, -0.3, 0.2, 0.4])
@@ -131,8 +137,10 @@ def test_the_compiled_controller_follows_in_mujoco_as_python_does_on_the_own_pla
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", ["panda", "planar_two_link", "antagonistic_elbow"])
-@pytest.mark.parametrize("braked", [40, 540])
+@pytest.mark.parametrize(
+    ("name", "braked"),
+    [("panda", 40), ("panda", 540), ("planar_two_link", 540), ("antagonistic_elbow", 40)],
+)
 def test_an_arm_that_brakes_carry_does_not_fall_when_it_is_activated(tmp_path, name, braked):
     """The order of docs/safety.md: activate, then release the brakes, at once or half a second
     later. Before, the torque rose from zero in 0.5 s, and joint 4 of the Panda fell by 221 mrad."""
@@ -155,10 +163,9 @@ def test_an_arm_that_brakes_carry_does_not_fall_when_it_is_activated(tmp_path, n
 
 
 @needs_compiler
-def test_names_parameters_and_second_outputs(tmp_path):
+def test_names_parameters_and_second_outputs(pair):
     arm = antagonistic_arm()
-    folder = generated(designed(arm), tmp_path)
-    c = CompiledController(folder, {"lead": 0.0, "lower": -1.0})
+    c = CompiledController(pair, {"lead": 0.0, "lower": -1.0})
     assert (c.name, c.n, c.m, c.v) == ("arm", 2, 3, 1)
     assert c.joint_names == arm.model.joint_names
     assert c.motor_names == arm.actuators.motor_names
@@ -169,7 +176,7 @@ def test_names_parameters_and_second_outputs(tmp_path):
     c.set_external_torque([0.1, 0.2])
 
     def given(**parameters):
-        return lambda: CompiledController(folder, parameters)
+        return lambda: CompiledController(pair, parameters)
 
     assert_rejected(
         (lambda: c.set_external_torque([np.nan, 0.0]), "torque"),
@@ -191,10 +198,9 @@ OUT_OF_RANGE = {
 
 
 @needs_compiler
-def test_every_parameter_that_is_out_of_range_is_named(tmp_path):
+def test_every_parameter_that_is_out_of_range_is_named(pair):
     """NaN is refused everywhere, and so are numbers beyond the range of a setting."""
-    folder = generated(designed(antagonistic_arm()), tmp_path)
-    c = CompiledController(folder)
+    c = CompiledController(pair)
     wrong = c._function("wrong_parameter", ctypes.c_char_p)
     parameters = type(c._parameters)
     limits = {"upper": "lower", "hold_upper": "hold_lower"}  # ranges go by their lower limits
@@ -213,15 +219,16 @@ def test_every_parameter_that_is_out_of_range_is_named(tmp_path):
     assert wrong(ctypes.byref(c._parameters)) is None
 
 
-def test_missing_files_and_compilers_are_named(tmp_path):
-    assert_rejected((lambda: CompiledController(tmp_path), "multibody_dynamics generate"))
-    generated(designed(antagonistic_arm()), tmp_path)
-    with pytest.raises(DynamicsError, match="no_such_compiler was not found"):
-        CompiledController(tmp_path, compiler="no_such_compiler")
-
-
 @needs_compiler
-def test_errors_of_the_compiler_are_shown(tmp_path):
-    generated(designed(antagonistic_arm()), tmp_path)
+def test_missing_files_missing_compilers_and_their_errors_are_named(tmp_path):
+    assert_rejected((lambda: CompiledController(tmp_path), "multibody_dynamics generate"))
+    (tmp_path / "arm_controller.h").touch()
     (tmp_path / "arm_broken.c").write_text("int broken(void) { return x; }\n")
-    assert_rejected((lambda: CompiledController(tmp_path), "cc failed:"), error=DynamicsError)
+    assert_rejected(
+        (
+            lambda: CompiledController(tmp_path, compiler="no_such_compiler"),
+            "no_such_compiler was not found",
+        ),
+        (lambda: CompiledController(tmp_path), "cc failed:"),
+        error=DynamicsError,
+    )

@@ -12,7 +12,6 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 from matplotlib.image import imread
 
@@ -100,18 +99,6 @@ def test_without_arguments_it_shows_the_usage():
     assert "Traceback" not in run.stderr
 
 
-def test_inspect(capsys):
-    assert cli.main(["inspect", PANDA, "--no-timing"]) == 0
-    printed = capsys.readouterr().out
-    assert printed.startswith("panda: arm with 7 joints\n7 joints (7 revolute), 7 moving bodies")
-    assert "merged: panda_link8" in printed
-
-
-def test_inspect_shows_every_number_with_tables(capsys):
-    assert cli.main(["inspect", PANDA, "--no-timing", "--tables"]) == 0
-    assert "Inertia about the COM" in capsys.readouterr().out
-
-
 @pytest.mark.filterwarnings("always")
 def test_warnings_are_printed_in_one_line(capsys, tmp_path):
     file = tmp_path / "damped.urdf"
@@ -136,10 +123,9 @@ def test_a_closed_pipe_is_no_error():
     assert not said
 
 
-@pytest.mark.parametrize("configuration", [[], ["--configuration", "-1,0,0.5,-1,0,1,0"]])
-def test_plot(capsys, tmp_path, configuration):
+def test_plot(capsys, tmp_path):
     file = tmp_path / "panda.png"
-    assert cli.main(["plot", PANDA, "-o", str(file), *configuration]) == 0
+    assert cli.main(["plot", PANDA, "-o", str(file), "--configuration", "-1,0,0.5,-1,0,1,0"]) == 0
     assert capsys.readouterr().out == f"picture: {file}\n"
     pixels = imread(file)[..., :3]
     assert 0.01 < (pixels.min(axis=-1) < 0.9).mean() < 0.5
@@ -204,29 +190,6 @@ def test_invalid_robots_are_rejected(capsys, tmp_path, command):
     file.write_text("<robot name='x'>")
     assert "bad.urdf" in rejected(capsys, command, str(file))
     assert "absent.urdf" in rejected(capsys, command, str(tmp_path / "absent.urdf"))
-
-
-def test_trajectory(capsys, tmp_path):
-    file = tmp_path / "motion.csv"
-    arguments = ["trajectory", PANDA, "--trajectory", "rest_to_rest", "--duration", "3"]
-    assert cli.main([*arguments, "--csv", str(file)]) == 0
-    printed = capsys.readouterr().out
-    assert "panda_joint7" in printed
-    table = np.genfromtxt(file, delimiter=",", names=True, deletechars="")
-    assert len(table) == 301
-    np.testing.assert_allclose(table["t"][[0, -1]], [0.0, 3.0])
-    assert len(table.dtype.names) == 1 + 5 * 7
-
-
-def test_demo_rejects_files_before_it_starts_nodes(capsys, tmp_path):
-    output = ["--output", str(tmp_path / "out")]
-    assert "absent.urdf" in rejected(capsys, "demo", "--urdf", "absent.urdf", *output)
-    assert "absent.yaml" in rejected(capsys, "demo", "--elastic-joints", "absent.yaml", *output)
-    springs = tmp_path / "springs.yaml"
-    springs.write_text("joints: {elbow: {spring: rigid, motor: {}}}")
-    printed = rejected(capsys, "demo", "--elastic-joints", str(springs), *output)
-    assert "springs.yaml" in printed
-    assert "elbow" in printed
 
 
 @pytest.mark.parametrize("command", ["inspect", "torque-report", "study", "identify-springs"])
@@ -319,10 +282,6 @@ def test_unusable_folders_are_reported(capsys, tmp_path):
     assert printed == f"multibody_dynamics: {file}: File exists, but is not a folder\n"
 
 
-def test_report_rejects_a_folder_without_a_demo(capsys, tmp_path):
-    assert "not the output folder of a demo" in rejected(capsys, "report", str(tmp_path))
-
-
 def test_study_of_ones_own_robot_and_its_report_written_again(tmp_path, capsys):
     config = Path(PANDA).parents[1]
     words = ["study", "--quick", "--urdf", str(config / "robots" / "planar_two_link.urdf")]
@@ -369,19 +328,6 @@ def test_a_study_ends_within_a_second_after_ctrl_c_and_keeps_what_was_done(tmp_p
     assert 0 < len(json.loads(file.read_text())["runs"]) < 6000
     assert cli.main(["study", "--results", str(file), "-o", str(tmp_path / "second")]) == 0
     assert "planar_two_link: rms error in mrad" in capsys.readouterr().out
-
-
-def test_study_of_something_that_does_not_exist(tmp_path, capsys):
-    folder = str(tmp_path / "study")
-    message = rejected(capsys, "study", "--robots", "r2d2", "-o", folder)
-    assert "robot 'r2d2': expected all or some of panda, six_joint_arm, antagonistic" in message
-    assert "needs both" in rejected(capsys, "study", "--urdf", PANDA, "-o", folder)
-    nothing = str(tmp_path / "nothing.json")
-    assert "nothing.json" in rejected(capsys, "study", "--results", nothing, "-o", folder)
-    for words in (["--draws", "0"], ["--plant", "gazebo"], ["--workers", "two"]):
-        with pytest.raises(SystemExit) as end:
-            cli.main(["study", *words])
-        assert end.value.code == 2
 
 
 def test_excite_writes_what_trajectory_node_sends(tmp_path, capsys):

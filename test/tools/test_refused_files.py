@@ -55,9 +55,14 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("signal", ["t", "q", "theta", "Q", "tau"])
-@pytest.mark.parametrize("value", [1e308, -1e200])
+@pytest.mark.parametrize(  # every signal in every command; the values take turns
+    ("command", "signal", "value"),
+    [
+        (command, signal, (1e308, -1e200)[(i + j) % 2])
+        for i, command in enumerate(COMMANDS)
+        for j, signal in enumerate(("t", "q", "theta", "Q", "tau"))
+    ],
+)
 def test_recordings_that_overflow(folder, capsys, command, signal, value):
     if signal in ("theta", "tau") and command.startswith("validate"):
         return  # not read
@@ -112,14 +117,19 @@ def test_robots_with_loops(folder, capsys, command):
     refused(command, capsys, "springs.yaml: loops belt", "`view` support loops", "close_loops")
 
 
-@pytest.mark.parametrize("value", ["1e308", "1e200", "1e-320", "5e-324"])
-@pytest.mark.parametrize("key", ["gear_ratio", "value"])
-@pytest.mark.parametrize(
-    "command",
+READERS_OF_SPRINGS = (
+    "inspect robot.urdf --no-timing --elastic-joints springs.yaml",
+    "scale-time trajectory.csv --urdf robot.urdf --elastic-joints springs.yaml -o out",
+    COMMANDS[0],
+)
+
+
+@pytest.mark.parametrize(  # one reader of springs for all commands, which take turns
+    ("command", "key", "value"),
     [
-        "inspect robot.urdf --no-timing --elastic-joints springs.yaml",
-        "scale-time trajectory.csv --urdf robot.urdf --elastic-joints springs.yaml -o out",
-        COMMANDS[0],
+        (READERS_OF_SPRINGS[(i + j) % 3], key, value)
+        for i, key in enumerate(("gear_ratio", "value"))
+        for j, value in enumerate(("1e308", "1e200", "1e-320", "5e-324"))
     ],
 )
 def test_springs_that_overflow_or_underflow(folder, capsys, command, key, value):

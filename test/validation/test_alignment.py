@@ -62,13 +62,6 @@ def test_interpolation_is_exact_for_any_batches(size):
     assert quality.events() == []
 
 
-def test_even_samples_are_unchanged():
-    stamp = ORIGIN + PERIOD * np.arange(1000)
-    given = np.random.default_rng(1).normal(size=(1000, 3, 1))
-    _, rows, _, _ = align(batches_of(stamp, given))
-    assert np.array_equal(rows, given)
-
-
 def test_samples_out_of_order_and_duplicates():
     stamp = jittered(2000)
     order = np.argsort(np.arange(2000) + np.random.default_rng(2).uniform(0, 8, 2000))
@@ -172,17 +165,6 @@ def test_other_joints_in_some_messages_change_nothing():
     assert np.array_equal(found, expected)
     assert quality.messages == 2000
     assert quality.events() == []
-
-
-def test_only_continuous_joints_are_unwrapped():
-    stamp = ORIGIN + PERIOD * np.arange(4000)
-    angle = 3.0 * seconds(stamp)
-    rows = np.zeros((4000, 3, 1))
-    rows[:, 0, 0] = (angle + np.pi) % (2 * np.pi) - np.pi
-    _, found, _, _ = align(batches_of(stamp, rows), turning=np.array([True]))
-    assert np.allclose(found[:, 0, 0], angle)
-    _, found, _, _ = align(batches_of(stamp, rows))
-    assert np.abs(found[:, 0, 0]).max() < 3.2
 
 
 def test_samples_before_an_error_are_not_lost():

@@ -25,8 +25,14 @@ def table(folder, start, step):
     return file
 
 
-@pytest.mark.parametrize("step", [Decimal("0.01"), Decimal("0.001"), Decimal("0.0005")])
-@pytest.mark.parametrize("start", [START, START + Decimal("0.123456")])
+@pytest.mark.parametrize(
+    ("start", "step"),
+    [
+        (START, Decimal("0.01")),
+        (START + Decimal("0.123456"), Decimal("0.001")),
+        (START, Decimal("0.0005")),
+    ],
+)
 def test_unix_times_lose_no_digit(tmp_path, start, step):
     unix, zero = (read_points(table(tmp_path, t, step)) for t in (start, Decimal(0)))
     np.testing.assert_array_equal(unix.times, zero.times)

@@ -25,13 +25,6 @@ def test_hierarchy(error, parent):
     assert error.__bases__ == (parent,)
 
 
-def test_errors_have_the_right_type():
-    with pytest.raises(dyn.InputError):
-        dyn.to_linear_first([1, 2])
-    with pytest.raises(dyn.ModelError):
-        dyn.model_from_screws([], [], [], [])
-
-
 def test_refused_as_changes_type_and_prefix():
     for where, message in (("", "q is bad"), ("joint 'a'", "joint 'a': q is bad")):
         with pytest.raises(dyn.ModelError) as caught, refused_as(dyn.ModelError, where):

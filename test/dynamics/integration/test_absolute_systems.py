@@ -101,19 +101,6 @@ def test_wrenches_and_gravity_act_by_the_newton_euler_equations():
     )  # Pi' = W in body axes
 
 
-def test_describe_names_all_parts():
-    spring = dyn.integration.SpringDamper("s", "ground", "b", (0, 0, 0), (1, 0, 0), 5.0)
-    text = system({"b": "SO3xR3"}, springs=[spring], name="thing").describe()
-    assert text.splitlines() == [
-        "thing: 2 bodies, 2 joints with 10 constraints, gravity (0, 0, -9.81) m/s^2",
-        "body 'a': 3 kg, in SE3",
-        "body 'b': 3 kg, in SO3xR3",
-        "joint 'r': 'ground' to 'a', degrees of freedom: 1",
-        "joint 'p': 'a' to 'b', degrees of freedom: 1",
-        "spring 's': 'ground' to 'b', 5 N/m, 0 N s/m",
-    ]
-
-
 def test_systems_are_immutable():
     s = system()
     for array in (

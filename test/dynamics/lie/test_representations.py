@@ -25,18 +25,9 @@ def random_motion(seed, size=1.0):
     return se3.exp(rng.normal(size=6)), list(size * rng.normal(size=(4, 6)))
 
 
-@pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
-@pytest.mark.parametrize("seed", range(10))
-def test_each_is_the_derivative_of_its_twist(representation, seed):
-    pose, rates = random_motion(seed, size=10.0 ** (seed % 3 - 1))
-    expected = twists(moved_by(pose, rates), representation)
-    converted = dyn.convert_twist(pose, rates, "spatial", representation)
-    for order, rate in enumerate(converted):
-        assert error(rate, expected[order]) < 1e-14, order
-
-
-@pytest.mark.parametrize("representation", dyn.REPRESENTATIONS)
-@pytest.mark.parametrize("count", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize(
+    ("count", "representation"), [*enumerate(dyn.REPRESENTATIONS), (4, "mixed")]
+)
 def test_as_many_rates_are_returned_as_given(representation, count):
     pose, rates = random_motion(11)
     converted = dyn.convert_twist(pose, rates[:count], "spatial", representation)
@@ -57,27 +48,6 @@ def test_batches_hold_single_results(representation):
             poses[index], [rate[index] for rate in rates], "spatial", representation
         )
         assert error([rate[index] for rate in converted], single) < 1e-15
-
-
-def test_the_representations_differ_only_in_axes_and_reference_point():
-    pose, (V, *_) = random_motion(13)
-    R, r = pose[:3, :3], pose[:3, 3]
-    body, hybrid, mixed = (
-        dyn.convert_twist(pose, [V], "spatial", name)[0] for name in ("body", "hybrid", "mixed")
-    )
-    velocity = V[3:] + np.cross(V[:3], r)
-    assert error(hybrid, np.r_[V[:3], velocity]) < 1e-15
-    assert error(body, np.r_[R.T @ V[:3], R.T @ velocity]) < 1e-15
-    assert error(mixed, np.r_[R.T @ V[:3], velocity]) < 1e-15
-
-
-def test_arguments_are_never_written_to():
-    pose, rates = random_motion(14)
-    before = [pose.copy(), *(rate.copy() for rate in rates)]
-    for representation in dyn.REPRESENTATIONS:
-        dyn.convert_twist(pose, rates, "spatial", representation)
-    for array, old in zip([pose, *rates], before, strict=True):
-        np.testing.assert_array_equal(array, old)
 
 
 # Between any two

@@ -184,16 +184,6 @@ def test_rows_are_read_and_written_in_the_right_place():
     assert sums == ((11, 13, 15), (17, 19, 21))
 
 
-def test_rows_hold_any_scalar():
-    row = np.zeros((1, 6), dtype=object)
-    third = mp.mpf(1) / 3
-    screws.store_screw(row, 0, 0, ((third,) * 3, (2j,) * 3))
-    assert screws.accumulate_screw(row, 0, 0, ((third,) * 3, (1j,) * 3)) == (
-        (2 * third,) * 3,
-        (3j,) * 3,
-    )
-
-
 class Symbol:
     """A scalar that supports only + - *: no comparison, no function, no conversion."""
 

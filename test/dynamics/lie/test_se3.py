@@ -153,31 +153,6 @@ def test_dexp_inv_loses_digits_only_near_its_pole(distance):
 
 
 @property_of_all
-@given(poses(), poses(), poses())
-def test_group_axioms(A, B, C):
-    size = max(1, *(np.linalg.norm(pose[:3, 3]) for pose in (A, B, C)))
-    assert np.abs((A @ B) @ C - A @ (B @ C)).max() < 1e-14 * size
-    assert np.abs(se3.inverse(C) @ C - np.eye(4)).max() < 1e-14 * size
-    assert np.abs(C @ se3.inverse(C) - np.eye(4)).max() < 1e-14 * size
-    assert np.abs(se3.inverse(A @ B) - se3.inverse(B) @ se3.inverse(A)).max() < 1e-14 * size
-    assert block_error(se3.inverse(se3.inverse(C)), C) < 1e-14
-
-
-@property_of_all
-@given(screws(), st.floats(-1, 1), st.floats(-1, 1))
-def test_motions_along_one_screw_add_up(X, s, t):
-    difference = se3.exp(s * X) @ se3.exp(t * X) - se3.exp((s + t) * X)
-    assert np.abs(difference[:3, :3]).max() < 1e-14
-    assert np.abs(difference[:3, 3]).max() < 1e-14 * np.linalg.norm(X[3:])
-
-
-@property_of_all
-@given(screws())
-def test_log_inverts_exp(X):
-    assert block_error(se3.log(se3.exp(X)), X) < 1e-14
-
-
-@property_of_all
 @given(poses())
 def test_exp_inverts_log(C):
     assert block_error(se3.exp(se3.log(C)), C) < 1e-14
@@ -191,17 +166,6 @@ def test_a_motion_and_its_negative_are_inverse(X):
     assert np.abs(difference[:3, 3]).max() < 1e-14 * np.linalg.norm(X[3:])
 
 
-@property_of_all
-@given(poses(), poses(), screws())
-def test_Ad_is_a_homomorphism_and_conjugates(A, B, X):
-    size = max(1, np.linalg.norm(A[:3, 3]), np.linalg.norm(B[:3, 3]))
-    assert np.abs(se3.Ad(A @ B) - se3.Ad(A) @ se3.Ad(B)).max() < 1e-14 * size
-    conjugate = A @ se3.hat(X) @ se3.inverse(A)
-    assert np.abs(se3.hat(se3.Ad(A) @ X) - conjugate).max() < 1e-14 * (
-        size * np.linalg.norm(X[:3]) + np.linalg.norm(X[3:])
-    )
-
-
 @pytest.mark.parametrize("angle", [0.0, 1e-9, 1e-3, 1.0, np.pi, 5.0])
 def test_Ad_of_exp_is_exp_of_ad(angle):
     for X in grid(angle):
@@ -209,30 +173,6 @@ def test_Ad_of_exp_is_exp_of_ad(angle):
         expected = exact_series(-exact_ad(exact(X)).T)
         assert block_error(se3.coAd(se3.exp(X)), expected) < 1e-14
         np.testing.assert_array_equal(se3.coad(X), -se3.ad(X).T)
-
-
-@property_of_all
-@given(poses())
-def test_coAd_is_the_inverse_transpose_of_Ad(C):
-    assert block_error(se3.coAd(C), se3.Ad(se3.inverse(C)).T) < 1e-14
-
-
-@property_of_all
-@given(poses(), screws(), screws())
-def test_power_does_not_depend_on_the_frame(C, V, W):
-    power = (se3.Ad(C) @ V) @ (se3.coAd(C) @ W)
-    p = np.linalg.norm(C[:3, 3])
-    scale = (np.linalg.norm(V[3:]) + p * np.linalg.norm(V[:3])) * np.linalg.norm(W[3:])
-    scale += np.linalg.norm(V[:3]) * (np.linalg.norm(W[:3]) + p * np.linalg.norm(W[3:]))
-    assert abs(power - V @ W) < 1e-14 * scale
-
-
-@property_of_all
-@given(screws(10), screws(10), screws(10))
-def test_jacobi_identity(X, Y, Z):
-    ad = se3.ad
-    cycle = ad(X) @ ad(Y) @ Z + ad(Y) @ ad(Z) @ X + ad(Z) @ ad(X) @ Y
-    assert np.abs(cycle).max() < 1e-14 * np.prod([np.linalg.norm(V) for V in (X, Y, Z)])
 
 
 @property_of_all
@@ -244,27 +184,9 @@ def test_ad_is_the_commutator_of_the_matrices(X, Y):
     assert np.abs(se3.ad(X) @ Y + se3.ad(Y) @ X).max() < 1e-14 * scale
 
 
-@property_of_all
-@given(screws(7))
-def test_dexp_and_exp_are_consistent(X):
-    A, J = se3.ad(X), se3.dexp(X)
-    scale = np.ones((6, 6))
-    scale[3:, :3] = np.linalg.norm(X[3:])
-    assert (np.abs(np.eye(6) + A @ J - se3.Ad(se3.exp(X))) < 2e-14 * scale).all()
-    assert (np.abs(se3.Ad(se3.exp(X)) @ se3.dexp(-X) - J) < 2e-14 * scale).all()
-    assert error(J @ X, X) < 1e-13
-
-
 def test_vee_inverts_hat():
     X = np.random.default_rng(2).normal(size=(5, 6))
     np.testing.assert_array_equal(se3.vee(se3.hat(X)), X)
-
-
-def test_a_screw_motion_about_an_offset_axis_keeps_its_points():
-    e, y, pitch = np.array([0.0, 0, 1]), np.array([1.0, 2, 3]), 0.1
-    C = se3.exp(np.pi / 2 * np.concatenate([e, np.cross(y, e) + pitch * e]))
-    np.testing.assert_allclose(C @ [1, 2, 3, 1], [1, 2, 3 + pitch * np.pi / 2, 1], rtol=1e-15)
-    np.testing.assert_allclose(C @ [2, 2, 3, 1], [1, 3, 3 + pitch * np.pi / 2, 1], rtol=1e-15)
 
 
 @pytest.mark.parametrize("batch", [(), (1,), (4,), (2, 3), (0,), (2, 0)])

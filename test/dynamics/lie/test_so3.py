@@ -9,7 +9,6 @@ import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from lie_reference import (
     ANGLES,
@@ -89,15 +88,6 @@ def test_dexp_inv_inverts_dexp(angle):
     assert np.abs(so3.dexp_inv(omegas) @ so3.dexp(omegas) - np.eye(3)).max() < 2e-14
 
 
-@pytest.mark.parametrize("angle", [0.0, 1e-9, 0.1, 2.0, np.pi, 5.0, 7.0])
-def test_dexp_is_the_right_trivialised_derivative_of_exp(angle):
-    omega, rate, h = exact(angle * AXES[5]), exact([0.4, 0.7, -0.2]), mp.mpf(10) ** -20
-    step = [exact_series(exact_hat3(omega + s * h * rate)) for s in (1, -1)]
-    derivative = (step[0] - step[1]) / (2 * h) @ exact_series(exact_hat3(omega)).T
-    dexp = so3.dexp(omega.astype(float))
-    assert error(so3.hat(dexp @ rate.astype(float)), derivative) < 1e-14
-
-
 def test_dexp_inv_is_equation_11_of_mueller_and_terze():
     omega = np.array([0.6, -1.1, 0.7])
     x, W = np.linalg.norm(omega), so3.hat(omega)
@@ -144,41 +134,11 @@ def test_log_is_continuous_across_a_change_of_pivot():
 
 
 @property_of_all
-@given(vectors(10))
-def test_exp_is_a_rotation_undone_by_its_inverse(omega):
-    R = so3.exp(omega)
-    assert np.abs(R @ R.T - np.eye(3)).max() < 1e-14
-    assert np.linalg.det(R) == pytest.approx(1, abs=1e-14)
-    assert error(so3.exp(-omega), so3.inverse(R)) < 1e-15
-    assert np.abs(R @ omega - omega).max() < 1e-14 * np.linalg.norm(omega)
-
-
-@property_of_all
-@given(vectors(3.1))
-def test_log_inverts_exp(omega):
-    assert error(so3.log(so3.exp(omega)), omega) < 1e-14
-
-
-@property_of_all
 @given(vectors(100))
 def test_exp_inverts_log_and_log_is_shortest(omega):
     R = so3.exp(omega)
     assert np.linalg.norm(so3.log(R)) <= np.pi + 1e-15
     assert error(so3.exp(so3.log(R)), R) < 1e-14
-
-
-@property_of_all
-@given(vectors(7), st.floats(-1, 1), st.floats(-1, 1))
-def test_turns_about_one_axis_add_up(omega, s, t):
-    assert error(so3.exp(s * omega) @ so3.exp(t * omega), so3.exp((s + t) * omega)) < 1e-14
-
-
-@property_of_all
-@given(vectors(7))
-def test_dexp_and_exp_are_consistent(omega):
-    W, J = so3.hat(omega), so3.dexp(omega)
-    assert error(np.eye(3) + W @ J, so3.exp(omega)) < 1e-14
-    assert error(so3.Ad(so3.exp(omega)) @ so3.dexp(-omega), J) < 1e-14
 
 
 @property_of_all
@@ -192,15 +152,6 @@ def test_adjoints(omega_1, omega_2, a, m):
     assert np.abs(so3.ad(a) @ m - np.cross(a, m)).max() <= 1e-15 * scale
     np.testing.assert_array_equal(so3.coad(a), -so3.ad(a).T)
     assert error(so3.coAd(R), np.linalg.inv(so3.Ad(R)).T) < 1e-14
-
-
-@property_of_all
-@given(vectors(10), vectors(10), vectors(10))
-def test_jacobi_identity(a, b, c):
-    ad = so3.ad
-    cycle = ad(a) @ ad(b) @ c + ad(b) @ ad(c) @ a + ad(c) @ ad(a) @ b
-    scale = np.prod([np.linalg.norm(v) for v in (a, b, c)])
-    assert np.abs(cycle).max() < 1e-14 * scale
 
 
 def test_vee_inverts_hat_and_takes_the_skew_part():

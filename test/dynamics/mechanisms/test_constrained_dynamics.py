@@ -5,7 +5,6 @@
 
 from functools import cache
 
-import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -130,66 +129,6 @@ def test_the_formulas_of_the_paper(name):
         assert error(force, tau_r) == 0
 
 
-def test_four_bar_in_one_coordinate():
-    """tau phi' = (T + U)' with closed-form kinematics, differentiated with 40 digits."""
-    mp.mp.dps = 40
-    lengths = [mp.mpf(str(x)) for x in FOUR_BAR]
-
-    def phi(t):
-        coefficients = ("0.7", "0.9", "-0.6", "0.5", "0.8")
-        return sum(mp.mpf(x) * t**k for k, x in enumerate(coefficients))
-
-    def bars(t):
-        """The start of each bar, and its angle."""
-        a, b, c, g = lengths
-        x, y = a * mp.cos(phi(t)), a * mp.sin(phi(t))
-        far = mp.hypot(g - x, y)
-        coupler = mp.atan2(-y, g - x) + mp.acos((b * b + far * far - c * c) / (2 * b * far))
-        rocker = mp.atan2(y + b * mp.sin(coupler), x + b * mp.cos(coupler) - g)
-        return (0, 0, phi(t)), (x, y, coupler), (g, 0, rocker)
-
-    def energy(t):
-        total = 0
-        for k, length in enumerate(lengths[:3]):
-
-            def place(t, k=k, length=length):
-                x, y, angle = bars(t)[k]
-                u, v = length / 2, mp.mpf("0.02")
-                c, s = mp.cos(angle), mp.sin(angle)
-                return x + c * u - s * v, y + s * u + c * v, angle
-
-            m, g = mp.mpf("1.2"), mp.mpf("9.81")
-            vx, vy, omega = (mp.diff(lambda t, i=i: place(t)[i], t) for i in range(3))
-            total += m / 2 * (vx**2 + vy**2 + length**2 / 12 * omega**2) + m * g * place(t)[1]
-        return total
-
-    rows = np.zeros((5, 3))
-    rows[0] = four_bar().start
-    rows[:, 0] = [float(mp.diff(phi, 0, k)) for k in range(5)]
-    system = four_bar().system
-    rows = consistent_motion(system, *rows, fixed=["crank"])
-    for k, actual in enumerate(constrained_inverse_dynamics(system, *rows)[:3]):
-        expected = mp.diff(lambda t: mp.diff(energy, t) / mp.diff(phi, t), 0, k)
-        assert actual[0] == pytest.approx(float(expected), rel=1e-12)
-
-
-def test_two_cuts_of_one_mechanism():
-    """The motor torque is the same for a cut at the ball and at the universal joint."""
-    torques, accelerations = [], []
-    for cut in ("spherical", "universal"):
-        m = spatial_loop(cut)
-        rows = np.zeros((5, m.system.n))
-        rows[:, 0] = 0.4, 1.1, -0.7, 0.3, 2.0
-        rows = consistent_motion(m.system, *rows, fixed=["crank"])
-        result = constrained_inverse_dynamics(m.system, *rows)
-        torques.append([row[0] for row in result[:3]])
-        pushed = np.eye(m.system.n)[0]
-        moved = constrained_forward_dynamics(m.system, *rows[:2], pushed)
-        accelerations.append(moved.qdd[:2])
-    np.testing.assert_allclose(*torques, rtol=1e-11)
-    np.testing.assert_allclose(*accelerations, rtol=1e-11)
-
-
 @pytest.mark.parametrize("base", [None, random_base(3)], ids=["at rest", "moving"])
 @pytest.mark.parametrize("choice", MINIMA)
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -247,7 +186,7 @@ def test_batches_of_inverse_dynamics():
 
 
 @pytest.mark.parametrize("free", [(), dyn.spherical()], ids=["weld", "ball"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_pinocchio_agrees_on_forward_dynamics(seed, free):
     """Trees of all joint types with a loop; some of the welds are redundant."""
     system, q, qd, tau = closed_tree(seed, free)
@@ -295,33 +234,6 @@ def test_a_loop_without_effect():
     np.testing.assert_array_equal(result.qdd, dyn.forward_dynamics(tree, q, qd, tau))
     inverse = constrained_inverse_dynamics(system, q, qd, result.qdd)
     assert error(inverse.tau, tau) < 1e-12
-
-
-@pytest.mark.parametrize("name", ["four-bar", "five-bar, 2 motors", "cut at the cross"])
-def test_energy_of_a_free_motion(name):
-    """Half a second of free fall; then the drift is removed."""
-    mechanism = MECHANISMS[name]
-    system, n = mechanism.system, mechanism.system.n
-    start = np.concatenate(mechanism.motion(3)[:2])
-
-    def rate(_, x):
-        result = constrained_forward_dynamics(system, x[:n], x[n:], np.zeros(n))
-        return np.concatenate([x[n:], result.qdd])
-
-    run = solve_ivp(rate, (0, 0.5), start, method="DOP853", rtol=1e-9, atol=1e-10)
-    q, qd = run.y[:n].T, run.y[n:].T
-
-    def energy(q, qd):
-        return dyn.rigid.kinetic_energy(system.tree, q, qd) + dyn.rigid.potential_energy(
-            system.tree, q
-        )
-
-    exchanged = np.ptp(dyn.rigid.kinetic_energy(system.tree, q, qd))
-    assert np.ptp(energy(q, qd)) < 1e-7 * exchanged
-    assert 0 < abs(constraint_residual(system, q)).max() < 1e-6
-    q, qd = consistent_motion(system, q, qd)
-    assert abs(constraint_residual(system, q)).max() < 1e-13
-    assert np.ptp(energy(q, qd)) < 1e-7 * exchanged
 
 
 def test_baumgarte_stabilisation_reduces_the_residual():

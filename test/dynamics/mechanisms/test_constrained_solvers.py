@@ -273,32 +273,6 @@ def test_a_call_per_cycle_is_the_batch():
         np.testing.assert_array_equal(solver.motion, motion[:, k])
 
 
-def test_energy_of_a_free_motion_is_kept():
-    """A four-bar without motors that swings; the loop is closed at every step by itself."""
-    system = four_bar().with_motors().system
-    solver = Forward(system, four_bar().q)
-    tree = system.tree
-
-    def energy():
-        q, qd = solver.motion[:2]
-        return dyn.rigid.kinetic_energy(tree, q, qd) + dyn.rigid.potential_energy(tree, q)
-
-    none, h = np.zeros(0), 1e-3
-    s, v = four_bar().q[:1].copy(), np.array([1.0])
-    solver(s, v, none)
-    before = energy()
-    for _ in range(300):  # Runge-Kutta of order 4
-        k1 = solver(s, v, none).copy()
-        k2 = solver(s + h / 2 * v, v + h / 2 * k1, none).copy()
-        k3 = solver(s + h / 2 * v + h**2 / 4 * k1, v + h / 2 * k2, none).copy()
-        k4 = solver(s + h * v + h**2 / 2 * k2, v + h * k3, none).copy()
-        s = s + h * v + h**2 / 6 * (k1 + k2 + k3)
-        v = v + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-    solver(s, v, none)
-    assert abs(v - 1).max() > 0.1
-    assert energy() == pytest.approx(before, rel=1e-9)
-
-
 def test_elastic_joints_in_a_loop():
     """The motors of a five-bar with springs: the flat map of (24) on the buffers of the solver."""
     _, solver, _, rows = case("five-bar")

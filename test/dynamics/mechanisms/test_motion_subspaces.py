@@ -119,13 +119,6 @@ def test_subspaces_and_their_derivatives_are_exact(joint):
     np.testing.assert_allclose(joint.subspace_dot(*state[:2]), rates[1], atol=2e-15)
 
 
-@pytest.mark.parametrize("name", COMPOSITE)
-def test_the_subspace_at_zero_consists_of_the_screws(name):
-    joint, screws = JOINTS[name], np.atleast_2d(COMPOSITE[name])
-    np.testing.assert_allclose(joint.subspace(np.zeros(joint.degrees)), screws.T, atol=1e-16)
-    assert joint.degrees == len(screws)
-
-
 def test_yaw_pitch_and_roll_turn_about_z_y_and_x():
     """Against the rotation matrix in closed form."""
     q = RNG.normal(scale=2, size=(50, 3))
@@ -150,16 +143,6 @@ def test_the_subspace_of_the_first_kind_is_dexp(seed, log_angle, log_length):
     S, expected = ExponentialJoint.floating().subspace(q), se3.dexp(-q)
     for block in (np.s_[:3, :3], np.s_[3:, :3], np.s_[3:, 3:]):
         assert error(S[block], expected[block], axes=2) < 5e-14
-
-
-def test_with_one_degree_of_freedom_both_kinds_agree():
-    screw = COMPOSITE["helical"]
-    first, second = ExponentialJoint(screw), CompositeJoint(screw)
-    q, qd = RNG.normal(size=(2, 6, 1))
-    assert error(first.pose(q), second.pose(q), axes=2) < 1e-15
-    assert error(first.subspace(q), second.subspace(q), axes=2) < 1e-14
-    assert not second.subspace_dot(q, qd).any()  # a screw is invariant under its own motion
-    assert np.abs(first.subspace_dot(q, qd)).max() < 1e-15
 
 
 @each_joint

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics import se3, so3
+from multibody_dynamics.dynamics import so3
 from multibody_dynamics.dynamics.mechanisms.motion_subspaces import ExponentialJoint, SphericalJoint
 from multibody_dynamics.dynamics.mechanisms.multi_dof import MultiDofModel
 from multibody_dynamics.dynamics.model import inertia, joints
@@ -139,41 +139,6 @@ def test_forward_and_inverse_dynamics_invert_each_other(seed):
     assert error(again, qdd) < 1e-11
 
 
-def test_extreme_cases_are_forward_and_inverse_dynamics():
-    robot = grown(4)
-    q, qd, qdd = draw(robot.n, 3, 2)
-    tau = robot.inverse_dynamics(q, qd, qdd).tau
-    nothing = np.full(robot.n, np.nan)
-    inverse = robot.hybrid_dynamics(q, qd, prescribed=range(5), qdd=qdd, tau=nothing)
-    assert error(inverse.tau, tau) < 1e-14
-    np.testing.assert_array_equal(inverse.qdd, qdd)
-    forward = robot.hybrid_dynamics(q, qd, prescribed=(), qdd=nothing, tau=tau)
-    assert error(forward.qdd, qdd) < 1e-12
-    for held in (["joint1"], ["joint3", "joint5"], [1, 2, 3, 4]):
-        part = robot.hybrid_dynamics(q, qd, prescribed=held, qdd=qdd, tau=tau)
-        assert error(part.qdd, qdd) < 1e-12
-        assert error(part.tau, tau) < 1e-12
-
-
-@pytest.mark.parametrize("base", [joints.floating(), ExponentialJoint.floating()])
-def test_a_floating_robot_keeps_its_momentum(base):
-    """Joint torques do not change the momentum; gravity adds the weight at the centre of mass."""
-    for gravity in ((0, 0, 0), TILTED):
-        robot = grown(6, base, gravity)
-        q, qd, tau = draw(robot.n, 3, 5, seed=7)
-        tau[:, :6] = 0
-        qdd = robot.forward_dynamics(q, qd, tau)
-        k = robot.forward_kinematics(q, qd, qdd)
-        ad_T = np.swapaxes(se3.ad(k.twist), -1, -2)
-        M, V, Vd = robot.inertias, k.twist[..., None], k.acceleration[..., None]
-        to_world = se3.coAd(k.pose)
-        each = to_world @ (M @ Vd - ad_T @ (M @ V))
-        fall = np.concatenate([np.zeros(3), gravity])[:, None]
-        weight = to_world @ M @ se3.Ad(se3.inverse(k.pose)) @ fall
-        size = np.abs(each).max()
-        assert np.abs(each.sum(1) - weight.sum(1)).max() < 1e-12 * size
-
-
 def test_torque_rates_are_the_derivatives_of_the_torques():
     """By central differences, also for coordinates of the first kind, which have no composition."""
     robot = grown(9, base=ExponentialJoint.floating())
@@ -281,7 +246,7 @@ class Twin:
         return np.array(position), G, Gd
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_pinocchio_agrees(seed):
     twin = Twin(seed)
     data = twin.model.createData()
@@ -331,7 +296,7 @@ def test_a_body_without_inertia_is_named():
     assert np.isfinite(with_rotor.forward_dynamics(np.zeros(3), np.zeros(3), np.zeros(3))).all()
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_rounding_error_does_not_count_as_inertia(seed):
     """In other frames, the inertia of a point mass on the axis is not exactly zero."""
     tree = random_tree(3, seed, kinds=("revolute",), branching=0.0)

@@ -20,7 +20,7 @@ def factors(A):
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 12])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_solutions(size, seed):
     """Of matrices whose rows must be exchanged, and are of any size."""
     rng = np.random.default_rng(seed)

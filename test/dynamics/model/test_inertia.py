@@ -70,36 +70,6 @@ def test_transform_is_that_of_the_moved_masses(seed):
     np.testing.assert_allclose(M, expected, rtol=0, atol=1e-14 * np.abs(expected).max() * 10)
 
 
-PARAMETERS = ("mass", "x", "y", "z", "xx", "xy", "xz", "yy", "yz", "zz")
-
-
-@pytest.mark.parametrize("parameter", range(10), ids=PARAMETERS)
-def test_each_parameter_separately(parameter):
-    """With one parameter changed, M equals the definition [M21] (12) entry by entry."""
-
-    def build(p):
-        m, x, y, z, xx, xy, xz, yy, yz, zz = p
-        return dyn.spatial_inertia(m, (x, y, z), ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
-
-    p = np.array([2.0, 0.1, -0.2, 0.3, 0.5, 0.01, -0.02, 0.6, 0.03, 0.7])
-    changed = p.copy()
-    changed[parameter] += 0.125
-    for values in (p, changed):
-        m, x, y, z, xx, xy, xz, yy, yz, zz = values
-        expected = np.array(
-            [
-                [xx + m * (y * y + z * z), xy - m * x * y, xz - m * x * z, 0, -m * z, m * y],
-                [xy - m * x * y, yy + m * (x * x + z * z), yz - m * y * z, m * z, 0, -m * x],
-                [xz - m * x * z, yz - m * y * z, zz + m * (x * x + y * y), -m * y, m * x, 0],
-                [0, m * z, -m * y, m, 0, 0],
-                [-m * z, 0, m * x, 0, m, 0],
-                [m * y, -m * x, 0, 0, 0, m],
-            ]
-        )
-        np.testing.assert_allclose(build(values), expected, rtol=0, atol=1e-15)
-    assert np.abs(build(changed) - build(p)).max() > 0.02
-
-
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [

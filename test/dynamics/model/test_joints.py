@@ -145,18 +145,6 @@ def test_the_last_body_of_a_stack_moves_as_the_product_of_its_screws():
     np.testing.assert_allclose(actual, product_of_exponentials(model, q), atol=1e-14)
 
 
-def test_a_stack_has_the_torques_of_the_same_joints_defined_one_by_one():
-    model = with_multidof()
-    single = dyn.model_from_screws(
-        model.parents, model.screws, model.poses, model.inertias, gravity=model.gravity
-    )
-    state = np.random.default_rng(4).uniform(-1, 1, (5, model.n))
-    for a, b in zip(
-        dyn.inverse_dynamics(model, *state), dyn.inverse_dynamics(single, *state), strict=True
-    ):
-        np.testing.assert_array_equal(a, b)
-
-
 @pytest.mark.parametrize(
     ("parents", "names", "word"),
     [

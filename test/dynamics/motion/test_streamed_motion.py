@@ -64,8 +64,17 @@ def test_it_continues_a_motion_to_the_fourth_derivative_and_comes_to_rest():
     assert not states[-1, 1:].any()
 
 
-@pytest.mark.parametrize("kind", ["single", "with velocity", "ahead", "chunks", "none"])
-@pytest.mark.parametrize("interval", [0.1, 0.05, 0.02])
+@pytest.mark.parametrize(  # each kind, each interval, and both ends of the intervals of points
+    ("interval", "kind"),
+    [
+        (0.1, "single"),
+        (0.02, "single"),
+        (0.05, "with velocity"),
+        (0.02, "ahead"),
+        (0.1, "chunks"),
+        (0.05, "none"),
+    ],
+)
 def test_a_stream_that_begins_in_motion_does_not_turn_back_first(interval, kind):
     """Targets that go on as the motion came: the delay is inserted by moving more slowly."""
     speed = np.array([0.5, -0.3])

@@ -124,8 +124,7 @@ def test_doubled_messages_change_nothing():
     np.testing.assert_allclose(Follower().run(4.0, twice), Follower().run(4.0, once), atol=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("interval", [0.1, 0.02])
+@pytest.mark.parametrize(("interval", "seed"), [(0.1, 0), (0.02, 1), (0.1, 2), (0.02, 3)])
 def test_random_targets_exceed_no_bound_and_no_joint_limit(interval, seed):
     rng = np.random.default_rng(seed)
     arrivals = np.cumsum(interval * rng.uniform(0.2, 1.8, int(10.0 / interval)))

@@ -242,18 +242,6 @@ def test_stiction_holds_a_small_torque_at_rest():
     assert robot.q[0] > 10.0 * creep
 
 
-def test_no_effects_change_nothing():
-    model, actuators, rest = elastic_panda()
-    runs = []
-    for effects in (None, DriveEffects()):
-        robot = ElasticRobot(model, actuators, effects=effects)
-        robot.reset(rest, 0.3 * np.ones(model.n))
-        for _ in range(100):
-            robot.step(np.ones(model.n), 1e-3)
-        runs.append(robot.state.copy())
-    np.testing.assert_allclose(*runs, rtol=0, atol=1e-12)
-
-
 def test_a_failed_step_leaves_what_the_effects_remember():
     model, actuators = one_link(series(K, FREE_MOTOR))
     robot, other = (

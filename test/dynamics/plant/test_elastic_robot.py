@@ -150,20 +150,6 @@ def test_momentum_about_a_free_vertical_axis_is_conserved():
     assert momentum() == pytest.approx(before, rel=1e-9)
 
 
-def test_an_arm_in_equilibrium_stays_at_rest():
-    robot = make(friction=True)
-    q = np.array([0.3, -0.7, 1.1, 0.2])
-    robot.reset(q)
-    hold = gravity_forces(robot.model, q)
-    np.testing.assert_allclose(robot.theta, q + COMPLIANCE * hold, rtol=1e-15)
-    np.testing.assert_allclose(robot.joint_torque, hold, rtol=1e-10)
-    before = robot.state.copy()
-    for _ in range(500):
-        robot.step(hold, 1e-3)
-    np.testing.assert_allclose(robot.state, before, rtol=0, atol=1e-11)
-    np.testing.assert_allclose(robot.qdd, 0.0, atol=1e-9)
-
-
 def test_equations_of_motion_hold():
     """The outputs against forward dynamics and the motor equation, term by term."""
     damping = np.array([0.3, 0.2, 0.4, 1.0])
@@ -404,24 +390,6 @@ def test_motor_torques_stop_at_their_limits(mode):
     np.testing.assert_array_equal(robots[0].state, robots[1].state)
 
 
-@pytest.mark.parametrize(
-    "field", ["stiffness", "inertia", "viscous", "coulomb", "coulomb_velocity"]
-)
-@pytest.mark.parametrize("joint", range(4))
-def test_every_parameter_of_every_joint_has_an_effect(field, joint):
-    data = LOSSLESS | LOSSY
-    values = np.array(data[field])
-    values[joint] *= 1.5
-    if field == "stiffness" and joint == 2:
-        values[joint] = 900.0
-    plain, changed = make(friction=True), make(friction=True, changes={field: values})
-    for robot in (plain, changed):
-        shake(robot)
-        robot.step(TORQUE, 0.02)
-    difference = np.abs(plain.thetad - changed.thetad)
-    assert difference[joint] > 1e-5
-
-
 # Invalid input
 
 
@@ -462,16 +430,6 @@ def test_a_motion_that_diverges_is_an_error_and_leaves_the_state_unchanged():
         robot.step(1e200 * TORQUE, 1e-3)
     np.testing.assert_array_equal(robot.state, before)
     np.testing.assert_array_equal(robot.motor_torque, torque)
-
-
-def test_inputs_are_not_written_to():
-    robot = make(drive=MotorDrive(500.0, 5.0))
-    q, torque = np.full(4, 0.1), TORQUE.copy()
-    robot.reset(q)
-    robot.step(torque, 0.01)
-    robot.follow(q, q, torque, 0.01)
-    np.testing.assert_array_equal(q, 0.1)
-    np.testing.assert_array_equal(torque, TORQUE)
 
 
 # Every kind of actuator
@@ -549,13 +507,6 @@ def relax(robot: ElasticRobot, phi: np.ndarray, Q: np.ndarray, dt: float) -> np.
         k4 = rate(start + 0.5, x + h * k3)
         x += h / 6.0 * (k1 + 2 * k2 + 2 * k3 + k4)
     return np.array([0.0, x])
-
-
-def test_flat_feedforward_tracks_to_the_accuracy_of_the_integrator():
-    """Without any feedback: elastic and rigid joints, revolute and prismatic, with friction."""
-    coarse, fine = (track(make(friction=True, step=h), h) for h in (1e-3, 0.5e-3))
-    assert fine < 1e-10
-    assert 12.0 < coarse / fine < 20.0
 
 
 @kinds

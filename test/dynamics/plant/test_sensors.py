@@ -25,13 +25,6 @@ def readings(encoder: Encoder, positions: np.ndarray) -> tuple[np.ndarray, np.nd
     return tuple(np.array(column) for column in zip(*rows, strict=True))
 
 
-def test_an_ideal_encoder_reads_the_true_values():
-    positions = np.random.default_rng(0).normal(size=(20, 3))
-    read, velocity = readings(Encoder(3, PERIOD), positions)
-    np.testing.assert_array_equal(read, positions)
-    np.testing.assert_array_equal(velocity[1:], 7.0)
-
-
 def test_positions_are_rounded_to_the_nearest_multiple_without_bias():
     resolution = 2.0 * pi / 4096
     positions = np.random.default_rng(1).uniform(-1.0, 1.0, size=(2000, 2))
@@ -104,12 +97,6 @@ def test_a_delay_shifts_commands_even_within_cycles(delay, period):
             assert duration > 0.0
             assert command == max(int(np.floor(middle / period)), -1)
             begin += duration
-
-
-def test_a_delay_of_whole_cycles_does_not_divide_them():
-    line = DelayLine(3e-3, 1e-3, "none")
-    given = [line.push(name) for name in "abcde"]
-    assert given == [((1e-3, name),) for name in ("none", "none", "none", "a", "b")]
 
 
 def test_values_out_of_range_are_rejected_by_name():

@@ -28,7 +28,7 @@ def evaluated(model, q, qd):
     return result
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_bias_is_the_gradient_of_the_potential_less_the_kinetic_energy(seed):
     model = with_rotors(random_tree(6, seed))
     q, qd = np.random.default_rng(seed).normal(size=(2, model.n))

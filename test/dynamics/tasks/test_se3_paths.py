@@ -13,7 +13,7 @@ from multibody_dynamics.dynamics import se3, so3
 from multibody_dynamics.dynamics.core.batches import times as apply
 from multibody_dynamics.dynamics.tasks import arc, concatenate, redirect, screw_motion
 from multibody_dynamics.dynamics.tasks.se3_paths import Product
-from reference import constant, error, moved_by, rigid, series, times, twists
+from reference import constant, error, rigid, series, times, twists
 from reference import exponential as series_exponential
 from rejections import assert_rejected
 from robots import random_pose
@@ -97,28 +97,6 @@ def test_derivatives_from_power_series_of_40_digits(name):
 
 
 @every_path
-def test_each_rate_is_the_slope_of_the_preceding_one(path):
-    """By differences of fourth order in three representations; the twist also by the poses."""
-    h = 1e-3 * min(path.duration, 2.0)
-    peaks = path.peak_values()
-    for t in inner_times(path, 4):
-        for representation in ("hybrid", "body", "spatial"):
-            motion = path.sample(t + h * np.arange(-2, 3), representation)
-            slope = [(x[0] - 8 * x[1] + 8 * x[3] - x[4]) / (12 * h) for x in motion.rates]
-            for k in range(3):
-                difference = np.abs(slope[k] - motion.rates[k + 1][2]).max()
-                assert difference < 1e-5 * peaks[k + 1].max()
-            C = motion.pose
-            rate = (C[0] - 8 * C[1] + 8 * C[3] - C[4]) / (12 * h)
-            twist = {
-                "spatial": se3.vee(rate @ se3.inverse(C[2])),
-                "body": se3.vee(se3.inverse(C[2]) @ rate),
-                "hybrid": np.r_[so3.vee(rate[:3, :3] @ C[2, :3, :3].T), rate[:3, 3]],
-            }[representation]
-            np.testing.assert_allclose(motion.twist[2], twist, atol=1e-6 * peaks[0].max())
-
-
-@every_path
 def test_paths_begin_and_end_at_rest_and_rest_outside(path):
     ends = [(path.start_time, -1.0), (path.end_time, 1.0)]
     for t, edge in ends[path is PATHS["redirected"] :]:  # that one starts in motion
@@ -138,27 +116,7 @@ def test_continuous_through_the_jounce_at_the_knots():
                 np.testing.assert_allclose(rate, other, atol=1e-9 * peak.max())
 
 
-def test_samples_equal_single_calls():
-    path = PATHS["spline"]
-    at = np.linspace(0.0, path.end_time + 1, 23)
-    motion = path.sample(at, "mixed")
-    for k, t in enumerate(at):
-        single = path(t, "mixed")
-        np.testing.assert_array_equal(motion.pose[k], single.pose)
-        for rate, one in zip(motion.rates, single.rates, strict=True):
-            np.testing.assert_allclose(rate[k], one, rtol=1e-13, atol=1e-13)
-
-
 # shapes of the paths
-
-
-def test_a_screw_motion_has_one_body_twist_up_to_its_magnitude():
-    A, B = random_poses(2)
-    path = screw_motion(A, B, 2.0)
-    twist = path.sample(np.linspace(0.1, 1.9, 9), "body").twist
-    X = se3.log(se3.inverse(A) @ B)
-    np.testing.assert_allclose(twist, np.outer(twist @ X / (X @ X), X), atol=1e-13)
-    np.testing.assert_allclose(path(2.0).pose, B, atol=1e-14)
 
 
 def test_a_line_is_straight_and_turns_about_one_axis():
@@ -315,15 +273,6 @@ def test_paths_in_sequence_rest_in_between():
     assert not np.any(path(1.2).rates)
     np.testing.assert_allclose(path(1.2).pose, B, atol=1e-14)
     np.testing.assert_allclose(path(3.5).pose, C, atol=1e-14)
-
-
-def test_a_moved_pose_follows_the_spatial_twists():
-    """The series of a pose that moves with these twists is that of the path itself."""
-    path, t, h = PATHS["arc"], 0.6, 1e-3
-    motion = path(t, "spatial")
-    C = moved_by(motion.pose, motion.rates)
-    ahead = sum(x * h**k for k, x in enumerate(C)).astype(float)
-    np.testing.assert_allclose(path(t + h).pose, ahead, atol=1e-11)
 
 
 # invalid input

@@ -95,15 +95,6 @@ def test_screws_of_the_descriptions():
             assert error(parent.screws[i], spatial.screws[i]) < 1e-14
 
 
-def test_joint_frames_of_a_model_have_z_along_the_axis():
-    for model in MODELS:
-        Z = theory.JointFrameDescription.of(model).screws
-        assert not Z[:, [0, 1, 3, 4]].any()
-        types = np.array(model.joint_types)
-        np.testing.assert_allclose(Z[types != "prismatic", 2], 1, rtol=1e-15)
-        np.testing.assert_allclose(Z[types == "prismatic", 5], 1, rtol=1e-15)
-
-
 def test_the_frames_of_a_urdf_are_the_b_i():
     """The joint frames of a URDF are its body frames, with the placements of Pinocchio."""
     twin = pin.buildModelFromUrdf(str(PANDA))
@@ -191,18 +182,6 @@ def test_joints_with_several_degrees_of_freedom():
     framed = [X @ se3.Ad(se3.inverse(frame)).T for X, frame in zip(stacks, S, strict=True)]
     again = theory.model_from_joint_frames(parents, B @ S, S, framed, inertias)
     assert error(dyn.forward_kinematics(again, q).pose, poses, axes=2) < 1e-14
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_batches_equal_single_results_and_the_reference_is_the_pose_at_zero(kind):
-    model = MODELS[1]
-    description = kind.of(model)
-    q = RNG.uniform(-3, 3, (2, 3, model.n))
-    poses = description.poses(q)
-    assert poses.shape == (2, 3, model.n, 4, 4)
-    for index in np.ndindex(2, 3):
-        assert error(poses[index], description.poses(q[index]), axes=2) < 1e-15
-    assert error(description.poses(np.zeros(model.n)), model.poses, axes=2) < 1e-14
 
 
 def test_descriptions_are_immutable():

@@ -13,7 +13,6 @@ from scipy import optimize
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3, theory
-from multibody_dynamics.dynamics.model import inertia
 from reference import error, motion, twists
 from rejections import assert_rejected
 from robots import panda, random_inertia, random_pose, random_state, random_tree, with_multidof
@@ -224,34 +223,6 @@ def test_bodies_without_weight_need_no_data():
     assert error(found, qdd) < 1e-11
 
 
-def test_kinetic_energy_is_the_same_weight_in_all_frames():
-    """With the inertias as weights, the choice of body frames has no effect."""
-    model = MODELS[2]
-    q, qd = random_state(model, seed=6)[:2]
-    rng = np.random.default_rng(8)
-    S = np.array([random_pose(rng, 1.0) for _ in range(model.n)])
-    moved = dyn.model_from_screws(
-        model.parents, model.screws, model.poses @ S,
-        [inertia.transform(M, se3.inverse(C)) for M, C in zip(model.inertias, S, strict=True)],
-    )  # fmt: skip
-    V = dyn.forward_kinematics(model, q, qd, representation="body").twist + rng.normal(
-        0, 0.1, (model.n, 6)
-    )
-    seen = (se3.Ad(se3.inverse(S)) @ V[..., None])[..., 0]
-    how = {"method": "least_squares"}
-    ours, theirs = (
-        theory.joint_rates_from_twists(m, q, x, weights=m.inertias, **how).joints
-        for m, x in ((model, V), (moved, seen))
-    )
-    np.testing.assert_allclose(ours, theirs, rtol=1e-10)
-    for options in ({"method": "projection"}, how):
-        ours, theirs = (
-            theory.joint_rates_from_twists(m, q, x, **options).joints
-            for m, x in ((model, V), (moved, seen))
-        )
-        assert error(ours, theirs) > 1e-3
-
-
 # shapes and errors
 
 
@@ -280,17 +251,6 @@ def test_batches_equal_single_results(method):
         for together, one in zip(found, single, strict=True):
             np.testing.assert_allclose(together.joints[at], one.joints, atol=1e-9)
             np.testing.assert_allclose(together.residual[at], one.residual, atol=1e-9)
-
-
-def test_arguments_are_never_written_to():
-    model = MODELS[1]
-    q = random_state(model)[0]
-    poses = noisy(dyn.forward_kinematics(model, q).pose, 0.01)
-    before = poses.copy(), q.copy()
-    for method in METHODS:
-        theory.joint_positions_from_poses(model, poses, reference=q, method=method)
-    np.testing.assert_array_equal(poses, before[0])
-    np.testing.assert_array_equal(q, before[1])
 
 
 def test_unobserved_joints_are_named():

@@ -107,22 +107,6 @@ def test_derivatives_of_the_spatial_jacobian(model):
     assert error(k.acceleration(qdd).reshape(-1, 6), acceleration.reshape(-1, 6)) < 1e-14
 
 
-@each_model
-def test_derivatives_of_the_hybrid_jacobian(model):
-    """[M18d] (27) first form, with Ad_{r_ij}: (ad_{r'_ij} + Ad_{r_ij} ad_{omega_j}) 0X_j."""
-    q, qd, _ = state(model)
-    k = theory.system_kinematics(model, q, qd, representation="hybrid")
-    r, V = k.pose[:, :3, 3], k.V.reshape(-1, 6)
-    screws = [k.X[6 * j : 6 * j + 6, j] for j in range(model.n)]
-    for i in range(model.n):
-        for j in model.path(i):
-            way = se3.from_rotation_translation(np.eye(3), r[j] - r[i])
-            moving = se3.ad(np.r_[np.zeros(3), V[j, 3:] - V[i, 3:]])
-            turning = se3.Ad(way) @ se3.ad(np.r_[V[j, :3], np.zeros(3)])
-            expected = (moving + turning) @ screws[j]
-            np.testing.assert_allclose(k.J_dot[6 * i : 6 * i + 6, j], expected, atol=5e-14)
-
-
 @each_representation
 @each_model
 def test_derivatives_of_the_factors_are_their_slopes(model, representation):

@@ -3,7 +3,6 @@
 
 """The parameter tables; test_runtime.py tests them on a running node."""
 
-import dataclasses
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -21,45 +20,6 @@ from multibody_dynamics.nodes.following.feedforward_parameters import Feedforwar
 class Example(parameters.NodeParameters):
     gain: float = parameters.parameter(0.5, "how much", unit="1/s", bounds=(0.0, 2.0), live=True)
     joints: tuple[str, ...] = parameters.parameter((), "whose")
-
-
-def test_markdown_table():
-    assert parameters.markdown_table(Example).splitlines() == [
-        "| parameter | type | default | unit | range | when | listed | description |",
-        "|---|---|---|---|---|---|---|---|",
-        "| `autostart` | bool | `false` |  |  | unconfigured | yes | configure and"
-        " activate at startup,"
-        " without a lifecycle manager or launch file |",
-        '| `executor` | string | `"events"` |  | events, single | unconfigured | yes | executor'
-        " of the callbacks: 'events' uses half the CPU time of 'single', which replaces it if rclpy"
-        " has no EventsExecutor |",
-        "| `scheduling_priority` | int | `0` |  | 0 ... 99 | startup | yes | real-time priority"
-        " (SCHED_FIFO) of the thread of the cycle, once the node has been configured; the other"
-        " threads of the process get one less; 0: normal priority |",
-        "| `lock_memory` | bool | `false` |  |  | startup | yes | lock the memory of the"
-        " process, so it"
-        " is not swapped out (mlockall) |",
-        "| `keep_awake` | bool | `false` |  |  | startup | yes | keep processors without work"
-        " out of idle"
-        " states (/dev/cpu_dma_latency), so that they react sooner; costs power |",
-        "| `processors` | int[] | `[]` |  |  | startup | yes | processors on which the"
-        " process may run,"
-        " numbered from 0; empty: no restriction by the node |",
-        "| `gain` | double | `0.5` | 1/s | 0 ... 2 | live | yes | how much |",
-        "| `joints` | string[] | `[]` |  |  | unconfigured | yes | whose |",
-    ]
-
-
-def test_every_number_of_the_feedforward_node_has_a_range_that_contains_its_default():
-    FeedforwardParameters().check()
-    for field in dataclasses.fields(FeedforwardParameters):
-        assert field.metadata["description"]
-        if isinstance(field.default, float):
-            low, high = field.metadata["bounds"]
-            assert low <= field.default <= high
-    assert parameters.field_types(FeedforwardParameters).keys() == {
-        field.name for field in dataclasses.fields(FeedforwardParameters)
-    }
 
 
 @pytest.mark.parametrize(

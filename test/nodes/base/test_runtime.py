@@ -84,13 +84,12 @@ def start(ros: RosHarness, **parameters) -> tuple[NodeProcess, list[str]]:
     return node, steps
 
 
-@pytest.mark.parametrize("words", [["--bogus"], ["-p", "gain"], ["--params-file", "missing.yaml"]])
-def test_wrong_ros_arguments_end_a_node_in_one_line(ros, words):
-    node = ros.start("example", {}, *words, program=Path(__file__))
+def test_wrong_ros_arguments_end_a_node_in_one_line(ros):
+    node = ros.start("example", {}, "--bogus", program=Path(__file__))
     assert ros.exit_of(node, patience=FIRST_START) == 1
     (line,) = (line for line in node.output.splitlines() if "FATAL" in line)
     assert "ROS arguments" in line
-    assert words[-1] in line
+    assert "--bogus" in line
     assert "Traceback" not in node.output
 
 
@@ -168,8 +167,13 @@ def test_warnings_are_logged_by_the_node_at_every_configuration(ros):
     assert "ModelWarning" not in node.output
 
 
-@pytest.mark.parametrize("number", [SIGINT, SIGTERM])
-@pytest.mark.parametrize("executor", ["events", "single"])
+# The handler knows nothing of the executor: each signal, and each executor.
+of_each_signal_and_executor = pytest.mark.parametrize(
+    ("number", "executor"), [(SIGINT, "events"), (SIGTERM, "single")]
+)
+
+
+@of_each_signal_and_executor
 def test_a_signal_makes_an_active_node_shut_down_cleanly(ros, number, executor):
     node, steps = start(ros, autostart=True, executor=executor)
     ros.until(lambda: ros.state(node) == "active", "the start")
@@ -179,8 +183,7 @@ def test_a_signal_makes_an_active_node_shut_down_cleanly(ros, number, executor):
     assert "Traceback" not in node.output
 
 
-@pytest.mark.parametrize("number", [SIGINT, SIGTERM])
-@pytest.mark.parametrize("executor", ["events", "single"])
+@of_each_signal_and_executor
 def test_a_signal_interrupts_whatever_a_node_computes_while_it_is_configured(ros, number, executor):
     """Judging laws takes seconds, and minutes on a busy computer."""
     parameters = {"autostart": True, "fault": "compute forever", "executor": executor}
@@ -196,14 +199,13 @@ def test_a_signal_interrupts_whatever_a_node_computes_while_it_is_configured(ros
     assert "activate" not in node.output.split()
 
 
-@pytest.mark.parametrize("number", [SIGINT, SIGTERM])
-def test_a_signal_interrupts_a_node_that_compiles(ros, number):
+def test_a_signal_interrupts_a_node_that_compiles(ros):
     parameters = {"autostart": True, "fault": "compile forever"}
     node = ros.start("example", parameters, program=Path(__file__))
     ros.until(lambda: "compiling the dynamics" in node.output, "the start", patience=FIRST_START)
     for _ in range(20):  # while the handler of the first one runs, too
-        node.send(number)
-    assert ros.leave(node, number) == 0
+        node.send(SIGINT)
+    assert ros.leave(node, SIGINT) == 0
     assert "shutting down: abandoned the attempt to configure" in node.output
     printed = node.output.split()
     assert "cleanup" in printed
@@ -241,7 +243,6 @@ def test_parameters_are_checked_for_consistency_and_some_are_fixed(ros):
         ({"executor": 1}, "executor is '1'; choose from events, single"),
         ({"names": [1.5]}, "expecting type 'STRING_ARRAY': names"),
         ({"gain": 2.0, "ceiling": 1.0}, "gain 2.0 is above ceiling 1.0"),
-        ({"executor": "many"}, "choose from events, single"),
     ],
 )
 def test_an_invalid_override_ends_the_node_with_the_reason(ros, parameters, says):
@@ -288,7 +289,9 @@ def test_negative_times_on_the_clock_are_ignored(ros, from_start):
     assert ros.leave(node) == 0
 
 
-@pytest.mark.parametrize("words", [["-r", "__ns:=left"], ["--params-file", "nowhere.yaml"]])
+@pytest.mark.parametrize(
+    "words", [["-r", "__ns:=left"], ["--params-file", "nowhere.yaml"], ["-p", "gain"]]
+)
 def test_wrong_ros_arguments_are_named(words):
     with pytest.raises(ParameterError, match=f"^ROS arguments: Couldn't parse .*{words[1]}"):
         initialise(["node", "--ros-args", *words])

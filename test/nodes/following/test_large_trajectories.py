@@ -35,12 +35,9 @@ class Bench:
     """A motion, and the planner whose results wait in a list, as in an executor."""
 
     def __init__(self) -> None:
-        self.motion = DesiredMotion(NAMES, LIMITS)
-        self.motion.hold(Q0, START)
         self.waiting = []
-        self.results = []
         self.planner = LargeTrajectories(self.waiting.append)
-        self.submitted = 0
+        self.begin()
         submit = self.planner._process.submit
 
         def counted(*arguments):
@@ -50,6 +47,13 @@ class Bench:
             return future
 
         self.planner._process.submit = counted
+
+    def begin(self) -> None:
+        """Hold at Q0, with a process that may have been started."""
+        self.motion = DesiredMotion(NAMES, LIMITS)
+        self.motion.hold(Q0, START)
+        self.results = []
+        self.submitted = 0
 
     def plan(self, data):
         self.planner.plan(data, self.motion, **OPTIONS, then=self.results.append)
@@ -68,10 +72,24 @@ class Bench:
 
 
 @pytest.fixture
-def bench():
+def fresh():
+    """With a process of its own."""
     made = Bench()
     yield made
     made.planner.close()
+
+
+@pytest.fixture(scope="module")
+def shared():
+    made = Bench()
+    yield made
+    made.planner.close()
+
+
+@pytest.fixture
+def bench(shared):
+    shared.begin()
+    return shared
 
 
 def message(start=0, scale=1.0, points=800):
@@ -166,13 +184,13 @@ def test_if_planning_takes_too_long_it_is_planned_again_with_more_notice(bench):
     assert found.reason == "planned too late"
 
 
-def test_only_a_trajectory_that_leaves_time_is_planned_in_the_process(bench):
-    planner, motion = bench.planner, bench.motion
+def test_only_a_trajectory_that_leaves_time_is_planned_in_the_process(fresh):
+    planner, motion = fresh.planner, fresh.motion
     assert planner.has_time(message(), motion)
     assert not planner.has_time(message(start=START - SECOND), motion)
     assert not planner.has_time(message(start=START + 3 * SECOND), motion)
     assert planner.has_time(message(start=START + 8 * SECOND), motion)
-    bench.plan(message())  # starts the process
+    fresh.plan(message())  # starts the process
     assert planner.has_time(message(start=START + 3 * SECOND), motion)
 
 
@@ -200,17 +218,17 @@ def test_rejections_are_those_of_a_small_trajectory(bench, change, reason):
     assert str(caught.value) == str(found)
 
 
-def test_a_newer_one_supersedes_and_a_process_that_ends_is_reported(bench):
-    bench.plan(message())
-    assert bench.planner.drop()
-    assert not bench.planner.drop()
-    bench.finish()
-    assert bench.results == []
-    bench.plan(message())
-    (worker,) = bench.planner._process._pool._processes.values()
+def test_a_newer_one_supersedes_and_a_process_that_ends_is_reported(fresh):
+    fresh.plan(message())
+    assert fresh.planner.drop()
+    assert not fresh.planner.drop()
+    fresh.finish()
+    assert fresh.results == []
+    fresh.plan(message())
+    (worker,) = fresh.planner._process._pool._processes.values()
     worker.kill()
-    bench.finish()
-    (found,) = bench.results
+    fresh.finish()
+    (found,) = fresh.results
     assert "planning failed" in str(found)
 
 
@@ -220,17 +238,17 @@ def test_without_a_motion_there_is_nothing_to_start_from(bench):
     assert not bench.planner.is_busy
 
 
-def test_without_memory_for_the_process_the_trajectory_is_refused_and_nothing_else_happens(bench):
+def test_without_memory_for_the_process_the_trajectory_is_refused_and_nothing_else_happens(fresh):
     """The message of Python, "can't start new thread", is the reason."""
     data = message()
     with no_more_memory():
-        bench.plan(data)
-    bench.finish()
-    (found,) = bench.results
+        fresh.plan(data)
+    fresh.finish()
+    (found,) = fresh.results
     assert isinstance(found, MessageError)
     assert found.reason == "trajectory"
     assert "planning failed: can't start new thread" in str(found)
-    np.testing.assert_array_equal(bench.state(START + SECOND)[0], Q0)
-    bench.plan(data)  # with memory
-    bench.finish()
-    assert not isinstance(bench.results[-1], MessageError)
+    np.testing.assert_array_equal(fresh.state(START + SECOND)[0], Q0)
+    fresh.plan(data)  # with memory
+    fresh.finish()
+    assert not isinstance(fresh.results[-1], MessageError)

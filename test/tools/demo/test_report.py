@@ -23,7 +23,6 @@ from multibody_dynamics.tools import cli
 from multibody_dynamics.tools.base.node_parameters import read_parameters
 from multibody_dynamics.tools.base.recording import Recording, Series
 from multibody_dynamics.tools.demo.analysis import Run, load_runs
-from multibody_dynamics.tools.demo.page import error_unit
 from multibody_dynamics.tools.demo.preparation import prepare
 from multibody_dynamics.tools.demo.report import OUTPUTS, _ratio, write_report
 from rejections import assert_rejected
@@ -209,18 +208,6 @@ def test_the_report(folder):
     assert "each link oscillates at 10 Hz against its locked motor" in page  # rule of the springs
     assert "position loop of 15 Hz" in page
     assert "NaN" not in page
-
-
-@pytest.mark.parametrize(
-    ("kinds", "unit"),
-    [
-        (["revolute", "continuous"], "mrad"),
-        (["prismatic"], "mm"),
-        (["revolute", "prismatic"], "mrad or mm"),
-    ],
-)
-def test_errors_have_the_unit_of_the_joints(kinds, unit):
-    assert error_unit(kinds) == unit
 
 
 def test_errors_of_a_prismatic_joint_are_in_mm(tmp_path, capsys):

@@ -81,10 +81,11 @@ def nodes_of(folder: Path) -> list[int]:
 
 
 def test_another_robot_from_urdf_to_report(tmp_path, robot, start_demo):
+    """Its control laws on MuJoCo, a plant whose dynamics are independent of the controller's."""
     folder = tmp_path / "out"
     demo = start_demo(
-        folder, "--urdf", robot, "--duration", "1.2", "--rate", "250",
-        "--trajectory", "rest_to_rest", "--compare", "feedforwards",
+        folder, "--urdf", robot, "--duration", "1.2", "--rate", "500",
+        "--trajectory", "rest_to_rest", "--plant", "mujoco",
     )  # fmt: skip
     out, err = demo.communicate(timeout=PATIENCE)
     assert demo.returncode == 0, out + err
@@ -104,6 +105,14 @@ def test_another_robot_from_urdf_to_report(tmp_path, robot, start_demo):
     for name in OUTPUTS:
         assert (folder / name).is_file()
     assert "each link oscillates at 10 Hz against its locked" in (folder / "report.md").read_text()
+
+    report = json.loads((folder / "controllers" / "report.json").read_text())
+    assert report["problems"] == []
+    assert list(report["runs"]) == [f"mujoco_{law}" for law in LAWS]
+    for row in report["ratios of rms errors"]["mujoco"].values():
+        assert min(row.values()) > 10.0
+    for name in CONTROL_OUTPUTS:
+        assert (folder / "controllers" / name).is_file()
 
 
 def test_a_joint_with_two_motors(tmp_path, start_demo):
@@ -127,31 +136,11 @@ def test_a_joint_with_two_motors(tmp_path, start_demo):
         assert 0.0 < run["peak torque, share of limit"] <= 1.0
 
 
-def test_control_laws_on_another_robot(tmp_path, robot, start_demo):
-    """On MuJoCo, a plant whose dynamics are independent of the controller's."""
-    demo = start_demo(
-        tmp_path / "out", "--urdf", robot, "--duration", "1.2", "--rate", "500",
-        "--compare", "controllers", "--plant", "mujoco",
-    )  # fmt: skip
-    out, err = demo.communicate(timeout=PATIENCE)
-    assert demo.returncode == 0, out + err
-    folder = tmp_path / "out" / "controllers"
-    assert nodes_of(folder) == []
-    report = json.loads((folder / "report.json").read_text())
-    assert report["problems"] == []
-    assert list(report["runs"]) == [f"mujoco_{law}" for law in LAWS]
-    for row in report["ratios of rms errors"]["mujoco"].values():
-        assert min(row.values()) > 10.0
-    for name in CONTROL_OUTPUTS:
-        assert (folder / name).is_file()
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_demo_stops_its_nodes(tmp_path, robot, start_demo, number):
+def test_an_interrupted_demo_stops_its_nodes(tmp_path, robot, start_demo):
     folder = tmp_path / "out"
     demo = start_demo(folder, "--urdf", robot)
     until(lambda: len(nodes_of(folder)) == 3, "the three nodes")
-    demo.send_signal(number)
+    demo.send_signal(signal.SIGINT)
     _, err = demo.communicate(timeout=PATIENCE)
     assert demo.returncode == 130
     assert "stopped" in err

@@ -14,24 +14,13 @@ from identified_arms import JOINTS, planar_arm
 from multibody_dynamics.tools.proof import proof_page
 from multibody_dynamics.tools.proof.held_out import compare_held_out
 from multibody_dynamics.tools.proof.known_robots import load_known
-from multibody_dynamics.tools.proof.predicted_control import CASES, LawErrors, Prediction, Proof
+from multibody_dynamics.tools.proof.predicted_control import CASES, LawErrors
 from multibody_dynamics.tools.robot.changes_table import Change
 from multibody_dynamics.tools.robot.identified_results import Figure
-from multibody_dynamics.tools.study.studied_laws import REFERENCE
 
 
 def row(law, error=1e-3, number=60.0):
     return LawErrors("identified", law, number, np.full(3, error), ())
-
-
-def predicted(*rows):
-    return Prediction(Proof(planar_arm().files, draws=3), rows, {}, 1.4)
-
-
-def test_conditions_state_what_was_simulated():
-    text = proof_page.conditions(predicted(row(REFERENCE)))
-    for each in ("3 simulated robots", "plant: internal", "1000 Hz", "18 bits", "20%", "1.40 s"):
-        assert each in text
 
 
 def test_what_is_left_out_is_stated():
@@ -44,16 +33,6 @@ def test_what_is_left_out_is_stated():
     text = " ".join(proof_page.limits_of(road_of))
     assert "elbow.coulomb_velocity; forearm.m +0.5 x.m." in text
     assert "forearm.mass" not in text  # torques never determine it alone
-
-
-def test_the_recommendation_names_its_rule():
-    text = proof_page.recommendation(predicted(row(REFERENCE, 1e-3), row("pd-full", 0.5e-3, 66.0)))
-    assert text.startswith("Recommended: motor PD, full, 66 rad/s (the smallest 90 % value")
-    text = proof_page.recommendation(predicted(row(REFERENCE, 1e-3), row("pd-full", 0.95e-3)))
-    assert "motor PD, full, compensated, 60 rad/s (the default law;" in text
-    assert proof_page.recommendation(predicted(row(REFERENCE, np.inf))).startswith(
-        "No law is recommended"
-    )
 
 
 @pytest.mark.parametrize(

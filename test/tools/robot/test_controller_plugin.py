@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 import yaml
 
-from elastic_arms import antagonistic_arm, elastic_panda, mixed_panda
+from elastic_arms import antagonistic_arm, mixed_panda
 from generated_controllers import designed, generated, six_joints
 from multibody_dynamics.dynamics.control import StreamSettings
 from multibody_dynamics.tools.robot.c_package import write
@@ -34,7 +34,7 @@ needs_messages = pytest.mark.skipif(
     which("c++") is None or not (HEADERS / "trajectory_msgs").is_dir(),
     reason="needs a C++ compiler and the headers of trajectory_msgs",
 )
-ARMS = {"panda": elastic_panda, "rigid joints": mixed_panda, "antagonistic": antagonistic_arm}
+ARMS = {"rigid joints": mixed_panda, "antagonistic": antagonistic_arm}
 JOINTS = 6
 
 

@@ -292,13 +292,6 @@ def test_the_topics_of_the_launch_are_those_of_the_nodes():
         assert '"~/commands"' in (nodes / "following" / f"{outputs}.py").read_text()
 
 
-def test_flags_of_the_launch_are_those_of_the_programs():
-    """`create` of ros_gz_sim, `gz sim`, and the spawner of the controller manager."""
-    flags = {w for text in re.findall(r'"(-[^"]*)"', LAUNCH) for w in text.split() if w[0] == "-"}
-    create = {"-topic", "-name", "-x", "-y"}
-    assert flags == create | {"-r", "-s", "-v"} | {"--param-file", "--controller-manager"}
-
-
 def test_the_nodes_of_gazebo_have_the_parameters_of_the_file():
     for name, values in yaml.safe_load((CONFIG / "gazebo" / "nodes.yaml").read_text()).items():
         check(name.removeprefix("/**/"), values["ros__parameters"])

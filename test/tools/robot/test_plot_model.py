@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
-import matplotlib
 import numpy as np
 import pytest
 from matplotlib import pyplot
@@ -211,12 +210,6 @@ def test_an_invalid_configuration_is_rejected(wrong):
     before = pyplot.get_fignums()
     assert_rejected((lambda: plot_model(panda(), wrong), "q panda_joint1"))
     assert pyplot.get_fignums() == before
-
-
-def test_the_settings_of_a_notebook_do_not_change():
-    before = dict(matplotlib.rcParams)
-    plot_model(random_tree(3, 1))
-    assert dict(matplotlib.rcParams) == before
 
 
 def test_the_robot_fills_its_window_between_title_and_legend():

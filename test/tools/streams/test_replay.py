@@ -19,8 +19,7 @@ SPRINGS = load_actuators(CONFIG / "elastic_joints" / "panda.yaml", PANDA.joint_n
 START = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.5])
 
 
-@pytest.mark.parametrize("is_stamped", [True, False])
-@pytest.mark.parametrize("kind", [policy_stream, pilot_stream])
+@pytest.mark.parametrize(("kind", "is_stamped"), [(policy_stream, True), (pilot_stream, False)])
 def test_links_follow_and_motors_keep_their_rates(kind, is_stamped):
     stream = kind(PANDA.joint_names, START, duration=6.0)
     run = replay(PANDA, SPRINGS, stream, is_stamped=is_stamped)

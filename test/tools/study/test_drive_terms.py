@@ -19,12 +19,6 @@ def panda():
     return load_arm(built_in_robots()["panda"])
 
 
-def test_without_effects_there_are_no_terms():
-    actuators = panda().actuators
-    known = with_drive_terms(actuators, DriveEffects())
-    assert known.actuators == actuators.actuators
-
-
 def test_each_joint_gets_the_terms_of_its_own_effects():
     actuators = panda().actuators
     names = actuators.joint_names

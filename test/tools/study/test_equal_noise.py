@@ -13,7 +13,6 @@ from multibody_dynamics.tools.study.equal_noise import (
     TOLERANCE,
     EqualNoise,
     at_equal_noise,
-    noise,
     reference_noise,
 )
 from multibody_dynamics.tools.study.single_run import simulate
@@ -30,11 +29,6 @@ def test_the_noise_is_equal_after_the_calibration(key):
     half = 0.5 * arm.motion.end_time
     again = simulate(arm, law.at(found.number), CONDITIONS["exact"], until=half)
     assert again.step == pytest.approx(wanted, rel=TOLERANCE)
-
-
-def test_the_noise_of_the_reference_is_its_own():
-    arm, law = two_links(), STUDIED_LAWS["pd-full-comp"]
-    assert noise(arm, law) == reference_noise(arm)
 
 
 def searched(monkeypatch, law_of_noise, wanted, default=10.0):

@@ -48,15 +48,6 @@ def test_the_number_of_other_laws_is_their_default_setting():
     assert scaled.target.tolist() == pytest.approx(plain.target.tolist())
 
 
-def test_a_known_delay_reaches_the_settings():
-    condition = CONDITIONS["delay-3-known"]
-    arm = two_links()
-    settings = STUDIED_LAWS["torque-observer"].flatness_settings(arm, condition)
-    assert settings.command_delay == 3e-3
-    assert settings.controllers["torque_control"].delay == 3e-3
-    assert STUDIED_LAWS["pd-full"].flatness_settings(arm, condition).command_delay == 3e-3
-
-
 def test_names_choose_laws_and_the_reference_is_always_there():
     assert [law.key for law in chosen_laws(["computed-torque"])] == [REFERENCE, "computed-torque"]
     assert all(law.is_main for law in chosen_laws(["main"]))

@@ -11,7 +11,7 @@ import pytest
 from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.tools.study.studied_laws import REFERENCE
 from multibody_dynamics.tools.study.studied_robots import own_robot
-from multibody_dynamics.tools.study.study_files import as_dict, origin, read_tables, write_tables
+from multibody_dynamics.tools.study.study_files import as_dict, read_tables, write_tables
 from rejections import assert_rejected
 from robots import CONFIG
 from study_arms import given, made_up
@@ -85,9 +85,3 @@ def test_wrong_files_are_refused(tmp_path):
         write_tables(made_up(groups=("exact",), seed=seed), tmp_path / str(seed))
     with pytest.raises(InputError, match="seed 1 differs from 0"):
         read_tables([tmp_path / str(seed) / "study.json" for seed in (0, 1)])
-
-
-def test_the_origin_has_versions_and_the_processor():
-    found = origin(90.0)
-    assert found["minutes"] == "1.5"
-    assert {"multibody_dynamics", "numpy", "processor"} <= set(found)

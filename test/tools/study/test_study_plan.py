@@ -123,8 +123,3 @@ def test_main_laws_are_judged_at_many_poses():
     assert found[0].unstable == 0.0
     assert found[0].growth < 0.0
     assert found[3].growth > found[0].growth
-
-
-@pytest.mark.parametrize(("draws", "few"), [(1, 1), (2, 2), (10, 2), (20, 4)])
-def test_other_rows_have_a_fifth_of_the_draws(draws, few):
-    assert replace(ALL, draws=draws).few == few
