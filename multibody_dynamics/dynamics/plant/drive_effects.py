@@ -128,10 +128,7 @@ class DriveEffects:
         if not self.base_frequency:
             return None
         return SoftBase(
-            self.base_frequency,
-            self.base_inertia,
-            self.base_damping,
-            tuple(self.base_directions),
+            self.base_frequency, self.base_inertia, self.base_damping, tuple(self.base_directions)
         )
 
     def row(self, name: str, joints: tuple[str, ...]) -> Array:

@@ -79,8 +79,7 @@ class ElasticRobotParameters(DynamicRobotParameters):
     """The parameters of nodes that also model springs and motors."""
 
     elastic_joints_file: str = parameter(
-        "",
-        "YAML file of springs and motors, found like robot_file; empty: every joint is rigid",
+        "", "YAML file of springs and motors, found like robot_file; empty: every joint is rigid"
     )
     command_joints: tuple[str, ...] = parameter(
         (),

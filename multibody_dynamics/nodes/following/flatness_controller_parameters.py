@@ -279,11 +279,7 @@ class FlatnessControllerParameters(LawParameters):
 
     def _reactions(self) -> dict[str, float]:
         """The laws that respond to a collision, as shares of the stiffness of joint_impedance."""
-        return {
-            "gravity_compensation": 0.0,
-            "retract": 1.0,
-            "impedance": self.collision_stiffness,
-        }
+        return {"gravity_compensation": 0.0, "retract": 1.0, "impedance": self.collision_stiffness}
 
     @property
     def period(self) -> float:

@@ -14,9 +14,7 @@ class ValidationParameters(ComparedRobotParameters):
     """The parameters of validation_node; docs/validation_node.md has them as a table."""
 
     effort: str = parameter(
-        "joint",
-        "side of the springs on which the efforts are measured",
-        choices=("joint", "motor"),
+        "joint", "side of the springs on which the efforts are measured", choices=("joint", "motor")
     )
     cutoff: float = parameter(
         10.0,
@@ -34,11 +32,7 @@ class ValidationParameters(ComparedRobotParameters):
     )
 
     window: float = parameter(
-        1.0,
-        "time window of the running rms",
-        unit="s",
-        bounds=(1.0, 3600.0),
-        live=True,
+        1.0, "time window of the running rms", unit="s", bounds=(1.0, 3600.0), live=True
     )
     max_rms_share: float = parameter(
         0.1,

@@ -53,11 +53,7 @@ def run(options: argparse.Namespace) -> int:
     settings = chosen(DetectionSettings, options)
     model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity), couplings=options.elastic_joints)
     actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)
-    motion = read_motion(
-        options.recording,
-        model,
-        **reading_of(options),
-    )
+    motion = read_motion(options.recording, model, **reading_of(options))
     learned = learn_from(options.recording, motion, model, actuators, settings)
     print(*motion.used, "", *lines(learned, model, motion.q), sep="\n")
     options.output.write_text(learned.thresholds.to_yaml(model.joint_types), encoding="utf-8")

@@ -112,12 +112,7 @@ def run(options: argparse.Namespace) -> int:
     from math import pi, sqrt
 
     from ...dynamics.identification import FourierForm
-    from ..motions.excitation_files import (
-        describe_plan,
-        refuse_existing,
-        remove_plan,
-        write_plan,
-    )
+    from ..motions.excitation_files import describe_plan, refuse_existing, remove_plan, write_plan
     from ..motions.excitation_plan import PlanOptions, make_plan
 
     if not options.overwrite:

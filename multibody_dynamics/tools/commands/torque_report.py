@@ -56,9 +56,7 @@ def run(options: argparse.Namespace) -> int:
     if options.friction > 1.0:
         raise InputError(f"--friction is {options.friction:g}: must be from 0 to 1")
     timing = LoopTiming(
-        period=1.0 / options.rate,
-        delay=1e-3 * options.delay,
-        velocity_filter=(3, options.filter),
+        period=1.0 / options.rate, delay=1e-3 * options.delay, velocity_filter=(3, options.filter)
     )
     report = torque_report(
         model,
