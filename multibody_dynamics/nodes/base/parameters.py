@@ -38,6 +38,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from ...dynamics.core import InputError
+from ...dynamics.core import setting as parameter
 from .parameter_files import missed_sections, parameter_files
 
 TYPES = {
@@ -66,34 +67,6 @@ NAMES_WITHOUT_QUOTES = {
 
 class ParameterError(InputError):
     """An invalid parameter or combination of parameters; the text names them."""
-
-
-def parameter(
-    default: Any,
-    description: str,
-    *,
-    unit: str = "",
-    bounds: tuple[float, float] | None = None,
-    choices: Sequence[str] = (),
-    live: bool = False,
-    startup: bool = False,
-) -> Any:
-    """A field of a parameter dataclass.
-
-    bounds: minimum and maximum, inclusive. choices: the allowed strings. live: the parameter
-    may change at any time; startup: never; otherwise only while the node is unconfigured.
-    """
-    return dataclasses.field(
-        default=default,
-        metadata={
-            "description": description,
-            "unit": unit,
-            "bounds": bounds,
-            "choices": tuple(choices),
-            "live": live,
-            "startup": startup,
-        },
-    )
 
 
 @dataclass(frozen=True)
@@ -298,7 +271,7 @@ class ParameterServer(Generic[P]):
             changes = self._checked(parameters)
             for name, value in changes.items():
                 data = self._fields[name].metadata
-                if data.get("startup") and value != getattr(self.values, name):
+                if data["startup"] and value != getattr(self.values, name):
                     raise ParameterError(f"{name} is fixed at startup; restart the node")
                 if (
                     not data["live"]
@@ -343,7 +316,7 @@ def markdown_table(table: type[NodeParameters]) -> str:
             f"`{json.dumps(_to_ros(field.default))}`",
             data["unit"],
             allowed,
-            "live" if data["live"] else "startup" if data.get("startup") else "unconfigured",
+            "live" if data["live"] else "startup" if data["startup"] else "unconfigured",
             "yes" if field.name in listed else "with its law" if data.get("laws") else "",
             data["description"],
         )
@@ -358,7 +331,7 @@ def field_types(table: type[NodeParameters]) -> dict[str, Parameter.Type]:
 
 
 def _when_fixed(data: Mapping[str, Any]) -> str:
-    if data.get("startup"):
+    if data["startup"]:
         return "fixed at startup"
     return "" if data["live"] else "fixed once the node is configured"
 

@@ -308,9 +308,10 @@ def retune(controller: Controller, settings: ControllerSettings) -> None:
     """
     other = make_controller(controller.model, controller.actuators, settings)
 
-    def kept(law: Controller) -> list[Any]:
+    def kept(law: Any) -> list[Any]:
         """What may not change: attributes, or attributes of attributes; None without them."""
-        return [reduce(_attribute, path.split("."), law) for path in settings.fixed]
+        paths = (path.split(".") for path in settings.fixed)
+        return [reduce(lambda at, name: getattr(at, name, None), path, law) for path in paths]
 
     same = map(np.array_equal, kept(controller), kept(other))
     if type(other) is not type(controller) or not all(same):
@@ -321,10 +322,6 @@ def retune(controller: Controller, settings: ControllerSettings) -> None:
     # the period first: gains are discretised with it, and that of a running law is the last step
     for name in ("period", *settings.tunable, "friction"):
         setattr(controller, name, getattr(other, name))
-
-
-def _attribute(owner: Any, name: str) -> Any:
-    return getattr(owner, name, None)
 
 
 def law_list(laws: Collection[str]) -> str:
