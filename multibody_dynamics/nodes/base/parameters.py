@@ -73,37 +73,24 @@ class ParameterError(InputError):
 class NodeParameters:
     """The parameters of every node in this package. Subclasses add theirs and extend `check`."""
 
-    autostart: bool = parameter(
-        False, "configure and activate at startup, without a lifecycle manager or launch file"
-    )
-    executor: str = parameter(
-        "events",
-        "executor of the callbacks: 'events' uses half the CPU time of 'single', which replaces it"
-        " if rclpy has no EventsExecutor",
-        choices=("events", "single"),
-    )
-    scheduling_priority: int = parameter(
-        0,
-        "real-time priority (SCHED_FIFO) of the thread of the cycle, once the node has been"
-        " configured; the other threads of the process get one less; 0: normal priority",
-        bounds=(0, 99),
-        startup=True,
-    )
-    lock_memory: bool = parameter(
-        False, "lock the memory of the process, so it is not swapped out (mlockall)", startup=True
-    )
-    keep_awake: bool = parameter(
-        False,
-        "keep processors without work out of idle states (/dev/cpu_dma_latency), so that they"
-        " react sooner; costs power",
-        startup=True,
-    )
-    processors: tuple[int, ...] = parameter(
-        (),
-        "processors on which the process may run, numbered from 0; empty: no restriction by the"
-        " node",
-        startup=True,
-    )
+    # fmt: off
+    autostart: bool = parameter(False,
+        meaning="configure and activate at startup, without a lifecycle manager or launch file")
+    executor: str = parameter("events", choices=("events", "single"),
+        meaning="executor of the callbacks: 'events' uses half the CPU time of 'single', which"
+        " replaces it if rclpy has no EventsExecutor")
+    scheduling_priority: int = parameter(0, bounds=(0, 99), startup=True,
+        meaning="real-time priority (SCHED_FIFO) of the thread of the cycle, once the node has been"
+        " configured; the other threads of the process get one less; 0: normal priority")
+    lock_memory: bool = parameter(False, startup=True,
+        meaning="lock the memory of the process, so it is not swapped out (mlockall)")
+    keep_awake: bool = parameter(False, startup=True,
+        meaning="keep processors without work out of idle states (/dev/cpu_dma_latency), so that"
+        " they react sooner; costs power")
+    processors: tuple[int, ...] = parameter((), startup=True,
+        meaning="processors on which the process may run, numbered from 0; empty: no restriction by"
+        " the node")
+    # fmt: on
 
     def listed(self) -> set[str]:
         """The names of the parameters that the node lists, whether they have been used or not."""
