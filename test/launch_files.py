@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from multibody_dynamics.resources import NAME, share_directory
-from multibody_dynamics.tools import reference
+from page_scripts import reference
 
 FILES = sorted((share_directory() / "launch").glob("*.launch.py"))
 HELPER = ast.parse((Path(reference.__file__).parent / "launch_arguments.py").read_text())

@@ -12,7 +12,7 @@ from pkgutil import walk_packages
 import pytest
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.tools import reference
+from page_scripts import reference
 from pages import PAGES, ROOT, page_id
 
 PAPERS = sorted((ROOT / "docs").glob("*_20??*.md"))
@@ -31,7 +31,7 @@ def test_the_python_blocks_of_a_page_run_in_order(page, monkeypatch):
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
 def test_generated_tables_are_up_to_date(page):
     text = page.read_text()
-    assert reference.updated(text) == text, "run: python -m multibody_dynamics.tools.reference"
+    assert reference.updated(text) == text, "run: python scripts/reference.py"
 
 
 def headings(page):

@@ -27,8 +27,9 @@ from launch_files import EXECUTABLES, accepted
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.nodes.base.parameters import ParameterServer
 from multibody_dynamics.resources import NAME
-from multibody_dynamics.tools import cli, reference
+from multibody_dynamics.tools import cli
 from multibody_dynamics.validation.settings import load_robot
+from page_scripts import reference
 from pages import PAGES, ROOT, page_id
 
 PAGES = [*PAGES, ROOT / "CONTRIBUTING.md"]

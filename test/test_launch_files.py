@@ -23,7 +23,7 @@ from launch_files import EXECUTABLES, FILES, HELPER_NAME, described, parsed, sta
 from multibody_dynamics.dynamics.core import InputError, ModelError, ModelWarning
 from multibody_dynamics.nodes.base.robot import chosen_robot
 from multibody_dynamics.resources import NAME, share_directory
-from multibody_dynamics.tools import reference
+from page_scripts import reference
 
 NODES = {name for name in EXECUTABLES if name.endswith("_node")}
 # Executables of other packages that launch/gazebo.launch.py starts; docs/gazebo.md names sources.

@@ -3,8 +3,8 @@
 
 """The closed loops in docs/robots.md, and what scripts/loops.py finds for a small robot."""
 
+from page_scripts import loops as loops_page
 from robots import CONFIG
-from robots_script import loops_page
 
 
 def test_the_robots_of_the_page_reach_their_goals():

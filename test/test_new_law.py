@@ -43,7 +43,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("new_law")
     package = Path(multibody_dynamics.__file__).parent
     copytree(package, made / package.name, ignore=ignore_patterns("__py*"))
-    copytree(package.parent / "docs", made / "docs", ignore=ignore_patterns("images"))
+    for each in ("docs", "scripts"):
+        copytree(package.parent / each, made / each, ignore=ignore_patterns("images"))
     copy(TESTS / "saturated_pd.py", made / package.name / "dynamics/control/laws/by_name")
     for each in CHECKS:
         copy(TESTS / each, made)
@@ -77,7 +78,7 @@ def test_a_new_law_is_one_file_and_its_row(folder):
 
 
 def test_the_tables_the_parameters_and_the_study_have_it(folder):
-    found = run(folder, "-m", "multibody_dynamics.tools.reference")
+    found = run(folder, "scripts/reference.py")
     assert found.returncode == 0, found.stderr
     parameters = (folder / "docs" / "flatness_controller_node.md").read_text()
     for row in (

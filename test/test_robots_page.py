@@ -7,8 +7,8 @@ import re
 
 import pytest
 
+from page_scripts import robots as robots_page
 from robots import CONFIG
-from robots_script import robots_page
 
 PAGE = robots_page.PAGE.read_text(encoding="utf-8")
 

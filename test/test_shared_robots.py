@@ -6,7 +6,7 @@
 import pytest
 
 from conftest import SHARED
-from robots_script import robots_page
+from page_scripts import robots as robots_page
 
 ROBOTS = sorted((SHARED / "robots").glob("*.urdf"))
 

@@ -9,7 +9,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from multibody_dynamics.tools import reference
+from page_scripts import reference
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -197,11 +197,7 @@ _PACKAGES_LOADED_LATER = frozenset(
     ("motion", "elastic", "elastic_arm", "tasks", "control", "plant", "identification",
      "mechanisms", "theory", "integration")
 )  # fmt: skip
-_NAMES_LOADED_LATER = {
-    "load_actuators": "elastic",
-    "Actuators": "elastic",
-    "interpolate": "motion",
-}
+_NAMES_LOADED_LATER = {"load_actuators": "elastic", "Actuators": "elastic", "interpolate": "motion"}
 
 
 if not TYPE_CHECKING:  # type checkers see the imports above, and reject any other name

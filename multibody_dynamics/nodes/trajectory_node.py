@@ -52,111 +52,63 @@ POLL_PERIOD = 0.02  # s
 class TrajectoryParameters(RobotParameters):
     """The parameters of trajectory_node; docs/trajectory_node.md has them as a table."""
 
-    elastic_joints_file: str = parameter(
-        "",
-        "YAML file of springs and motors, found like robot_file, whose couplings and transmissions"
-        " apply; empty: none",
-    )
-    motion: str = parameter(
-        "sum_of_sines",
-        "'sum_of_sines': the exciting motion of dynamic identification; 'rest_to_rest': through"
-        " waypoints, from rest to rest;"
-        " 'file': the points of trajectory_file",
-        choices=(*MOTIONS, "file"),
-    )
-    trajectory_file: str = parameter(
-        "",
-        "file: path of a trajectory (.csv or .yaml, or a bag with one JointTrajectory), absolute or"
-        " relative to the working directory; 'multibody_dynamics excite' and 'scale-time' write"
-        " such files",
-    )
-    joints: tuple[str, ...] = parameter(
-        (), "order of the joints in offset, cosine, sine and waypoints; empty: the robot's order"
-    )
-    offset: tuple[float, ...] = parameter(
-        (),
-        "sum_of_sines: centre positions q0, one per joint; empty: derived from the joint limits",
-        unit="rad or m",
-    )
-    cosine: tuple[float, ...] = parameter(
-        (),
-        "sum_of_sines: cosine amplitudes a of the velocity: all harmonics of the first joint, then"
-        " those of the next",
-        unit="rad/s or m/s",
-    )
-    sine: tuple[float, ...] = parameter(
-        (),
-        "sum_of_sines: sine amplitudes b of the velocity, in the order of cosine",
-        unit="rad/s or m/s",
-    )
-    frequency: float = parameter(
-        0.15 * np.pi,
-        "sum_of_sines: frequency of the first harmonic",
-        unit="rad/s",
-        bounds=(1e-3, 100.0),
-    )
-    ramp: float = parameter(
-        1.0,
-        "sum_of_sines: time to ramp up to full speed, and down to rest, in addition to duration",
-        unit="s",
-        bounds=(0.01, 60.0),
-    )
-    waypoints: tuple[float, ...] = parameter(
-        (),
-        "rest_to_rest: positions of all joints at the first waypoint, then at the next, evenly"
-        " spaced in time; empty: derived from the joint limits",
-        unit="rad or m",
-    )
+    # fmt: off
+    elastic_joints_file: str = parameter("",
+        meaning="YAML file of springs and motors, found like robot_file, whose couplings and"
+        " transmissions apply; empty: none")
+    motion: str = parameter("sum_of_sines", choices=(*MOTIONS, "file"),
+        meaning="'sum_of_sines': the exciting motion of dynamic identification; 'rest_to_rest':"
+        " through waypoints, from rest to rest; 'file': the points of trajectory_file")
+    trajectory_file: str = parameter("",
+        meaning="file: path of a trajectory (.csv or .yaml, or a bag with one JointTrajectory),"
+        " absolute or relative to the working directory; 'multibody_dynamics excite' and"
+        " 'scale-time' write such files")
+    joints: tuple[str, ...] = parameter((),
+        meaning="order of the joints in offset, cosine, sine and waypoints; empty: the robot's"
+        " order")
+    offset: tuple[float, ...] = parameter((), unit="rad or m",
+        meaning="sum_of_sines: centre positions q0, one per joint; empty: derived from the joint"
+        " limits")
+    cosine: tuple[float, ...] = parameter((), unit="rad/s or m/s",
+        meaning="sum_of_sines: cosine amplitudes a of the velocity: all harmonics of the first"
+        " joint, then those of the next")
+    sine: tuple[float, ...] = parameter((), unit="rad/s or m/s",
+        meaning="sum_of_sines: sine amplitudes b of the velocity, in the order of cosine")
+    frequency: float = parameter(0.15 * np.pi, unit="rad/s", bounds=(1e-3, 100.0),
+        meaning="sum_of_sines: frequency of the first harmonic")
+    ramp: float = parameter(1.0, unit="s", bounds=(0.01, 60.0),
+        meaning="sum_of_sines: time to ramp up to full speed, and down to rest, in addition to"
+        " duration")
+    waypoints: tuple[float, ...] = parameter((), unit="rad or m",
+        meaning="rest_to_rest: positions of all joints at the first waypoint, then at the next,"
+        " evenly spaced in time; empty: derived from the joint limits")
     duration: float = parameter(10.0, "duration of the motion", unit="s", bounds=(0.1, 3600.0))
-    reach: float = parameter(
-        0.5,
-        "largest share of its half range that a joint uses in a motion derived from limits",
-        bounds=(0.01, 1.0),
-    )
-    speed: float = parameter(
-        0.5,
-        "largest share of its velocity limit that a joint uses in a motion derived from limits, and"
-        " in the approach",
-        bounds=(0.01, 1.0),
-    )
-    sample_period: float = parameter(
-        0.02, "sum_of_sines: time between the points sent", unit="s", bounds=(0.001, 1.0)
-    )
+    reach: float = parameter(0.5, bounds=(0.01, 1.0),
+        meaning="largest share of its half range that a joint uses in a motion derived from limits")
+    speed: float = parameter(0.5, bounds=(0.01, 1.0),
+        meaning="largest share of its velocity limit that a joint uses in a motion derived from"
+        " limits, and in the approach")
+    sample_period: float = parameter(0.02, unit="s", bounds=(0.001, 1.0),
+        meaning="sum_of_sines: time between the points sent")
 
-    start_delay: float = parameter(
-        0.2,
-        "time from sending to the stamp of the trajectory, for it to arrive and be planned",
-        unit="s",
-        bounds=(0.0, 120.0),
-    )
-    shortest_approach: float = parameter(
-        1.0,
-        "minimum duration of the approach, from the stamp to the first point of the motion; longer"
-        " if the robot is far away",
-        unit="s",
-        bounds=(0.01, 60.0),
-    )
-    subscribers: int = parameter(
-        1, "number of subscribers to wait for; 2 with a recorder", bounds=(1, 100)
-    )
-    ready_topic: str = parameter(
-        "",
-        "JointTrajectory topic to wait for, on which the receiver publishes once it accepts"
-        " motions, such as feedforward_node/motor_command; empty: do not wait",
-    )
-    patience: float = parameter(
-        120.0,
-        "maximum time to wait for subscribers, ready_topic and joint_states; it begins anew while"
-        " the node to which ready_topic belongs is there: it may still judge its law",
-        unit="s",
-        bounds=(0.1, 3600.0),
-    )
-    repeat: int = parameter(
-        1, "how many times to send the motion; 0: forever", bounds=(0, 1_000_000)
-    )
-    exit_when_done: bool = parameter(
-        False, "exit after the last motion; exit status 1 if nothing could be sent"
-    )
+    start_delay: float = parameter(0.2, unit="s", bounds=(0.0, 120.0),
+        meaning="time from sending to the stamp of the trajectory, for it to arrive and be planned")
+    shortest_approach: float = parameter(1.0, unit="s", bounds=(0.01, 60.0),
+        meaning="minimum duration of the approach, from the stamp to the first point of the motion;"
+        " longer if the robot is far away")
+    subscribers: int = parameter(1, bounds=(1, 100),
+        meaning="number of subscribers to wait for; 2 with a recorder")
+    ready_topic: str = parameter("",
+        meaning="JointTrajectory topic to wait for, on which the receiver publishes once it accepts"
+        " motions, such as feedforward_node/motor_command; empty: do not wait")
+    patience: float = parameter(120.0, unit="s", bounds=(0.1, 3600.0),
+        meaning="maximum time to wait for subscribers, ready_topic and joint_states; it begins anew"
+        " while the node to which ready_topic belongs is there: it may still judge its law")
+    repeat: int = parameter(1, bounds=(0, 1_000_000),
+        meaning="how many times to send the motion; 0: forever")
+    exit_when_done: bool = parameter(False,
+        meaning="exit after the last motion; exit status 1 if nothing could be sent")
+    # fmt: on
 
     def check(self) -> None:
         super().check()

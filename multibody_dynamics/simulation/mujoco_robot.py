@@ -35,12 +35,7 @@ import numpy as np
 from scipy.linalg import eigvalsh
 
 from ..dynamics.core import Array, DynamicsError, InputError, ModelError, NeverCopied, as_array
-from ..dynamics.elastic import (
-    Actuator,
-    Actuators,
-    Spring,
-    motor_motion,
-)
+from ..dynamics.elastic import Actuator, Actuators, Spring, motor_motion
 from ..dynamics.lie import se3
 from ..dynamics.mechanisms import ClosedChainModel, closure_rows
 from ..dynamics.model import MultibodyModel, inertia

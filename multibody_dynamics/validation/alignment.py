@@ -443,12 +443,12 @@ def aligned(
     sources: Sequence[Source],
     qualities: Sequence[Quality],
     grid: Grid,
-    failed: Callable[[Exception], None],
+    failed: Callable[[Exception], None] | None = None,
 ) -> Iterator[tuple[Keys, Array]]:
     """Keys (k,) and rows (k, 3, n) of all joints on the grid.
 
-    qualities : one for each source, filled in here. failed : called with an error of the recording;
-    all samples that were read before the error still follow.
+    qualities : one for each source, filled in here. failed : called with an error of the recording,
+    which is raised by default; all samples that were read before the error still follow.
     """
     tracks = []
     for source, quality in zip(sources, qualities, strict=True):
@@ -463,6 +463,8 @@ def aligned(
                 for keys, rows in track.push(batch):
                     yield from merger.push(which, keys, rows)
     except Exception as error:
+        if failed is None:
+            raise
         failed(error)
     for which, track in enumerate(tracks):
         for keys, rows in track.flush():

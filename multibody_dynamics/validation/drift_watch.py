@@ -38,56 +38,32 @@ class DriftSettings:
     """When a change counts as drift. The noise is learned from segments; the reference is that of
     each level of warmth."""
 
-    segment: float = setting(
-        10.0,
-        "duration of motion in a segment; the noise is learned from the scatter of the segments",
-        unit="s",
-        bounds=(0.5, 600.0),
-    )
-    block: float = setting(
-        600.0,
-        "duration of motion in a block, after which the robot is judged",
-        unit="s",
-        bounds=(1.0, 36000.0),
-    )
-    reference: float = setting(
-        1800.0,
-        "duration of motion in the reference at each of four levels of warmth; at least 30"
-        " segments",
-        unit="s",
-        bounds=(15.0, 360000.0),
-    )
-    warm_up_time: float = setting(
-        1200.0,
-        "time constant with which the joints warm up in motion and cool down at rest",
-        unit="s",
-        bounds=(1.0, 36000.0),
-    )
-    remembered_days: float = setting(
-        14.0,
-        "number of days for which the statistics of every hour are kept",
-        unit="d",
-        bounds=(1.0, 365.0),
-    )
-    false_alarm_level: float = setting(
-        1e-5, "probability of a false alarm in a block without drift", bounds=(1e-12, 0.1)
-    )
-    least_payload: float = setting(
-        0.2, "smaller changes of the payload are not reported", unit="kg", bounds=(0.0, 1000.0)
-    )
-    least_friction: float = setting(
-        0.2,
-        "smaller changes of a friction torque, relative to that of the reference, are not reported",
-        bounds=(0.0, 10.0),
-    )
-    least_offset: float = setting(
-        0.02,
-        "smaller offsets of a torque, relative to the robot's effort limit, are not reported",
-        bounds=(0.0, 1.0),
-    )
-    least_stiffness: float = setting(
-        0.05, "smaller relative changes of a stiffness are not reported", bounds=(0.0, 1.0)
-    )
+    # fmt: off
+    segment: float = setting(10.0, unit="s", bounds=(0.5, 600.0),
+        meaning="duration of motion in a segment; the noise is learned from the scatter of the"
+        " segments")
+    block: float = setting(600.0, unit="s", bounds=(1.0, 36000.0),
+        meaning="duration of motion in a block, after which the robot is judged")
+    reference: float = setting(1800.0, unit="s", bounds=(15.0, 360000.0),
+        meaning="duration of motion in the reference at each of four levels of warmth; at least 30"
+        " segments")
+    warm_up_time: float = setting(1200.0, unit="s", bounds=(1.0, 36000.0),
+        meaning="time constant with which the joints warm up in motion and cool down at rest")
+    remembered_days: float = setting(14.0, unit="d", bounds=(1.0, 365.0),
+        meaning="number of days for which the statistics of every hour are kept")
+    false_alarm_level: float = setting(1e-5, bounds=(1e-12, 0.1),
+        meaning="probability of a false alarm in a block without drift")
+    least_payload: float = setting(0.2, unit="kg", bounds=(0.0, 1000.0),
+        meaning="smaller changes of the payload are not reported")
+    least_friction: float = setting(0.2, bounds=(0.0, 10.0),
+        meaning="smaller changes of a friction torque, relative to that of the reference, are not"
+        " reported")
+    least_offset: float = setting(0.02, bounds=(0.0, 1.0),
+        meaning="smaller offsets of a torque, relative to the robot's effort limit, are not"
+        " reported")
+    least_stiffness: float = setting(0.05, bounds=(0.0, 1.0),
+        meaning="smaller relative changes of a stiffness are not reported")
+    # fmt: on
 
     def __post_init__(self) -> None:
         if self.reference < FEWEST * self.segment:

@@ -40,28 +40,17 @@ def validate_all(
     dask : address of a scheduler whose workers see the same files; "": local processes.
     Raises InputError if Dask is not installed or no scheduler answers at the address.
     """
-    if dask:
-        return _over_dask(paths, settings, dask, progress)
-    with worker_processes(processes) as executor:
-        return in_order(executor, partial(outcome_of, settings=settings), paths, progress)
-
-
-def _over_dask(
-    paths: Sequence[Path],
-    settings: Settings,
-    address: str,
-    progress: Callable[[int, int], None],
-) -> list[Outcome]:
+    if not dask:
+        with worker_processes(processes) as executor:
+            return in_order(executor, partial(outcome_of, settings=settings), paths, progress)
     try:
         from distributed import Client
     except ImportError:
         raise InputError("--dask requires Dask: pip install 'multibody_dynamics[dask]'") from None
     try:
-        client = Client(address, timeout=10)
+        client = Client(dask, timeout=10)
     except (OSError, ValueError) as error:
-        raise InputError(
-            f"--dask {address}: no scheduler answers at this address: {error}"
-        ) from None
+        raise InputError(f"--dask {dask}: no scheduler answers at this address: {error}") from None
     with client:
         futures = client.map(outcome_of, paths, settings=settings, pure=False)
         outcomes: list[Outcome] = []

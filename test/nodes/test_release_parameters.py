@@ -17,7 +17,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from multibody_dynamics.nodes.base import parameters
-from multibody_dynamics.tools.reference import NODES
+from page_scripts import reference
 from ros_harness import ros
 
 __all__ = ["ros"]  # the fixture
@@ -35,7 +35,7 @@ CHOICES_ADDED = {"law"}  # new choices may come before old ones
 
 def table_of(node: str) -> type[parameters.NodeParameters]:
     found: type[parameters.NodeParameters] = getattr(
-        import_module(f"multibody_dynamics.nodes.{node}"), NODES[node]
+        import_module(f"multibody_dynamics.nodes.{node}"), reference.NODES[node]
     )
     return found
 
@@ -52,7 +52,7 @@ def sections() -> Iterator[tuple[Path, str, dict[str, Any]]]:
         content = yaml.safe_load(file.read_text(encoding="utf-8"))
         general = content.get("/**", {}).get("ros__parameters", {})
         nodes = {name.rpartition("/")[2]: name for name in content}
-        for node in sorted({*nodes, OF_ALL_NODES.get(file.stem, "")} & {*NODES}):
+        for node in sorted({*nodes, OF_ALL_NODES.get(file.stem, "")} & {*reference.NODES}):
             own = content.get(nodes.get(node, ""), {}).get("ros__parameters", {})
             yield file, node, general | own
 
@@ -77,7 +77,7 @@ def start(ros_domain_id: int) -> Iterator[Start]:
     context.shutdown()
 
 
-@pytest.mark.parametrize("node", NODES)
+@pytest.mark.parametrize("node", reference.NODES)
 def test_parameters_keep_name_type_default_range_and_liveness(node):
     text = (FOLDER / "parameters.md").read_text(encoding="utf-8")
     released = rows(re.split(rf"^## {node}$", text, flags=re.MULTILINE)[1].partition("\n## ")[0])
@@ -103,7 +103,7 @@ def test_every_value_of_a_file_arrives(file, node, values, start):
         assert (list(ros_value) if isinstance(value, list) else ros_value) == value, name
 
 
-@pytest.mark.parametrize("node", NODES)
+@pytest.mark.parametrize("node", reference.NODES)
 def test_what_a_node_lists_exists(node):
     table = table_of(node)
     assert {"autostart"} <= table().listed() <= {*table.__dataclass_fields__}

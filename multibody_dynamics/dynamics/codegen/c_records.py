@@ -43,7 +43,8 @@ def structure(record: Any, names: Names) -> str:
     for each in record_fields.declared_fields(record):
         if each.field.section:
             lines += ["", *_comment(each.field.section)]
-        own = f"{INDENT}{names.get(each.kind, each.kind)} {each.name}{_lengths(each, names)};"
+        size = "".join(f"[{names.get(length, length)}]" for length in each.field.shape)
+        own = f"{INDENT}{names.get(each.kind, each.kind)} {each.name}{size};"
         if len(whole := f"{own} /* {each.field.meaning} */") <= c_source.WIDTH:
             lines.append(whole)
         else:
@@ -58,10 +59,6 @@ def _comment(text: str) -> list[str]:
     starts = ["/* ", *["   "] * (len(lines) - 1)]
     lines = [f"{INDENT}{start}{line}" for start, line in zip(starts, lines, strict=True)]
     return [*lines[:-1], f"{lines[-1]} */"]
-
-
-def _lengths(each: Declared, names: Names) -> str:
-    return "".join(f"[{names.get(length, length)}]" for length in each.field.shape)
 
 
 def defaults(values: Any, name: str) -> str:

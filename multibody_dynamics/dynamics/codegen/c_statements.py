@@ -194,7 +194,7 @@ class Statements:
         """The lines of a block, with declarations of variables that are assigned deeper inside."""
         lines: list[str] = []
         for k, statement in enumerate(body):
-            later = _names(body[k + 1 :])
+            later = {x.id for x in _walk(body[k + 1 :]) if isinstance(x, ast.Name)}
             for name in dict.fromkeys(_stores([statement])):
                 is_here = isinstance(statement, ast.Assign) and not _loads([statement]) >= {name}
                 if name in self._declared or is_here or isinstance(statement, ast.Assign):
@@ -384,11 +384,6 @@ def _loads(body: Iterable[ast.AST]) -> set[str]:
         if isinstance(x, ast.AugAssign) and isinstance(x.target, ast.Name)
     }
     return found | changed
-
-
-def _names(body: Iterable[ast.AST]) -> set[str]:
-    """The names that occur."""
-    return {x.id for x in _walk(body) if isinstance(x, ast.Name)}
 
 
 def _loop_targets(statement: ast.AST) -> set[str]:

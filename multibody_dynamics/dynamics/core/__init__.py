@@ -102,12 +102,7 @@ cached_result       the result of a slow computation, kept on disk for the next 
 """
 
 from . import product_rule, quantities, record_fields
-from .background_process import (
-    BackgroundProcess,
-    BackgroundThread,
-    in_order,
-    worker_processes,
-)
+from .background_process import BackgroundProcess, BackgroundThread, in_order, worker_processes
 from .batches import times, transposed
 from .baumgarte import Baumgarte
 from .bound_calls import BoundCall

@@ -23,6 +23,7 @@ def setting(
     choices: Sequence[str] = (),
     check: Callable[[str, Any], None] | None = None,
     live: bool = False,
+    startup: bool = False,
     parameter: str | None = None,
     is_row: bool = False,
     parts: type | None = None,
@@ -31,7 +32,7 @@ def setting(
 
     bounds : minimum and maximum, inclusive, that a node accepts. choices : the allowed texts.
     check : called with the name and the value, raises InputError for values that no robot can use.
-    live : whether it may change while it is in use.
+    live : whether it may change while it is in use. startup : whether a node reads it only once.
     parameter : its name as a parameter of a node; by default that of the field; "" if it is none.
     is_row : whether, as a parameter, it is an array: one number for all joints, or one each.
     parts : the dataclass of a setting with settings of its own, or None if it is a single value.
@@ -45,6 +46,7 @@ def setting(
             "choices": tuple(choices),
             "check": check,
             "live": live,
+            "startup": startup,
             "parameter": parameter,
             "is_row": is_row,
             "parts": parts,

@@ -102,11 +102,7 @@ HIGHEST                       the maximum cut-off frequency, as a fraction of th
 Residuals                     running statistics of the residuals of n signals
 """
 
-from .bodies.consistent_inertia import (
-    consistent_parameters,
-    log_cholesky,
-    nearest_consistent,
-)
+from .bodies.consistent_inertia import consistent_parameters, log_cholesky, nearest_consistent
 from .bodies.joint_friction import JointFriction
 from .bodies.regressor import (
     BaseParameters,
@@ -146,12 +142,7 @@ from .excitation.predicted_errors import (
     unobservable,
 )
 from .excitation.regressor_gradient import RegressorStack
-from .excitation.single_joint_runs import (
-    RUN_KINDS,
-    exceeded_limit,
-    resting_pose,
-    single_joint_run,
-)
+from .excitation.single_joint_runs import RUN_KINDS, exceeded_limit, resting_pose, single_joint_run
 from .geometry.calibration import Calibration, calibrate
 from .geometry.geometric_sensitivity import (
     ErrorScrew,

@@ -130,34 +130,22 @@ def counted_munthe_kaas(
     exactly("field at the start", field(times.item(0), X), (group.dimension,))
     report = progress or (lambda fraction: None)
     if tolerances is None:
-        return _fixed_steps(group, field, X, times, method, project, report), len(times) - 1, 0
+        states = [X]
+        for t, t_next in itertools.pairwise(times):
+            k = increment(group, field, t, X, t_next - t, method)
+            X = group.product(X, group.exp((t_next - t) * method.b @ k))
+            X = X if project is None else project(X)
+            if not np.isfinite(k).all():
+                raise DynamicsError(f"the solution is no longer finite after t = {t:g} s")
+            states.append(X)
+            report(t_next / times[-1])
+        return states, len(times) - 1, 0
     if method.error is None or method.dense is None or project is not None:
         raise InputError(
             f"method '{method.name}': adaptive steps need a method with an error estimate and "
             "dense output, such as 'dormand_prince', and no projection"
         )
     return _adaptive_steps(group, field, X, times, method, tolerances, report)
-
-
-def _fixed_steps(
-    group: ProductGroup,
-    field: Field,
-    X: Element,
-    times: Array,
-    method: ButcherTableau,
-    project: Callable[[Element], Element] | None,
-    report: Callable[[float], None],
-) -> list[Element]:
-    states = [X]
-    for t, t_next in itertools.pairwise(times):
-        k = increment(group, field, t, X, t_next - t, method)
-        X = group.product(X, group.exp((t_next - t) * method.b @ k))
-        X = X if project is None else project(X)
-        if not np.isfinite(k).all():
-            raise DynamicsError(f"the solution is no longer finite after t = {t:g} s")
-        states.append(X)
-        report(t_next / times[-1])
-    return states
 
 
 def _adaptive_steps(

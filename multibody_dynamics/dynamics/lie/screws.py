@@ -82,6 +82,11 @@ def rotate_back(R, a):
 
 
 @inlined
+def transpose(R):
+    return (R[0], R[3], R[6], R[1], R[4], R[7], R[2], R[5], R[8])
+
+
+@inlined
 def matmul(A, B):
     """A B of two 3x3 matrices."""
     return (

@@ -21,13 +21,7 @@ import numpy as np
 
 from ..core import Array, InputError, as_array
 from . import screw_matrices
-from .exponentials import (
-    CROSSOVER,
-    cotangent,
-    quaternion_products,
-    stumpff_closed,
-    stumpff_series,
-)
+from .exponentials import CROSSOVER, cotangent, quaternion_products, stumpff_closed, stumpff_series
 
 ROTATION_TOLERANCE = 1e-6  # largest accepted entry of R R^T - 1
 

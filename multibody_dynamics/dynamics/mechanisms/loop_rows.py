@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core import Array, ModelError
+from ..lie.screw_matrices import hat
 from ..model import MultibodyModel
 from .constraints import direction_name
 from .loops import LoopClosure
@@ -136,7 +137,7 @@ def _centre(loop: LoopClosure, turns: Array, blocked: Array) -> Array:
     if not len(turns):
         return np.zeros(3)
     # Velocity of the origin, v = cross(c, a)
-    matrix = np.concatenate([-blocked @ _skew(a) for a in turns[:, :3]])
+    matrix = np.concatenate([-blocked @ hat(a) for a in turns[:, :3]])
     wanted = np.concatenate([blocked @ v for v in turns[:, 3:]])
     centre = np.linalg.lstsq(matrix, wanted, rcond=None)[0]
     if np.any(abs(matrix @ centre - wanted) > SMALL * (1 + abs(wanted).max(initial=0.0))):
@@ -146,11 +147,6 @@ def _centre(loop: LoopClosure, turns: Array, blocked: Array) -> Array:
             "elsewhere"
         )
     return np.asarray(centre)
-
-
-def _skew(a: Array) -> Array:
-    x, y, z = a
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
 def _complement(span: Array) -> Array:

@@ -38,6 +38,7 @@ from ..core import (
     check_sequence,
     exactly,
     leibniz,
+    product_rule,
     read_only,
     refused_as,
     spread,
@@ -272,7 +273,7 @@ class MultiDofModel:
         F = self._forces(motion, applied)
         tau = self.reflected_inertia * np.moveaxis(states[:, 2:given], 1, 0)
         for i in reversed(range(len(self.joints))):
-            to_joint, to_parent = map(_all_transposed, (motion.S[i], motion.X[i]))
+            to_joint, to_parent = map(product_rule.transpose, (motion.S[i], motion.X[i]))
             for k in range(len(tau)):
                 tau[k][:, self.coordinates[i]] += leibniz(k, matmul, to_joint, F[i])[..., 0]
                 if self.parents[i] >= 0:
@@ -445,7 +446,8 @@ class MultiDofModel:
             for k in range(len(V) - 2):
                 Ad.append(leibniz(k, matmul, Ad, ad_V))
                 fall.append(-leibniz(k, matmul, ad_V, fall))
-            momentum, ad_T, to_body = [M @ v for v in V], _all_transposed(ad_V), _all_transposed(Ad)
+            momentum = [M @ v for v in V]
+            ad_T, to_body = map(product_rule.transpose, (ad_V, Ad))
             F = [
                 M @ (V[k + 1] - fall[k]) - leibniz(k, matmul, ad_T, momentum)
                 for k in range(len(V) - 1)
@@ -487,10 +489,6 @@ class MultiDofModel:
             i, rates = self.body_index(body), np.moveaxis(spread(W, full, (3, 6)), 1, 0)[..., None]
             applied[i] = list(rates + np.stack(applied[i])) if i in applied else list(rates)
         return flat, applied, spread(bases, full, (WRENCH,)), full
-
-
-def _all_transposed(matrices: Sequence[Array]) -> list[Array]:
-    return [transposed(matrix) for matrix in matrices]
 
 
 def _as_joint(name: str, value: Any) -> Joint:

@@ -48,17 +48,7 @@ from .couplings import (
 )
 from .description import describe
 from .joints import turn_z_to
-from .records import (
-    ANGULAR,
-    COM,
-    COORDINATE,
-    INERTIA,
-    JOINT_ROW,
-    LINEAR,
-    MASS,
-    PLACEMENT,
-    ROTOR,
-)
+from .records import ANGULAR, COM, COORDINATE, INERTIA, JOINT_ROW, LINEAR, MASS, PLACEMENT, ROTOR
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "helical")
 RATES = ("acceleration", "jerk")  # limits that are optional

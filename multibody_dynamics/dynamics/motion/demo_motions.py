@@ -158,10 +158,7 @@ def approach_time(model: MultibodyModel, distance: Array, speed: float) -> float
 
 
 def _fitted(
-    model: MultibodyModel,
-    motion: Callable[[Array, Array], Reference],
-    reach: float,
-    speed: float,
+    model: MultibodyModel, motion: Callable[[Array, Array], Reference], reach: float, speed: float
 ) -> tuple[Array, Array]:
     """Middle and size (n,) for which motion(middle, size) uses these fractions of its limits, or
     less where the efforts require it. The middle is that of the range, or the closest position at

@@ -85,6 +85,7 @@ class DriveEffects:
         2.0, "periods of the kinematic error per turn of the motor on the link side: the gear ratio"
         " times the harmonic of the motor"
     )  # fmt: skip
+    # fmt: off
     gear_phase: Any = setting(0.0, "phase of the kinematic error at zero", unit="rad")
     link_eccentricity: Any = _row(0.0, "amplitude of the once-per-turn error of encoders", "rad")
     motor_eccentricity: Any = _row(0.0, "the same of motor encoders on the link side", "rad")
@@ -93,19 +94,15 @@ class DriveEffects:
         np.inf, "bandwidth of the motor torques, a first-order lag; inf: none", "Hz", positive=True
     )
     torque_resolution: Any = _row(0.0, "step of the commanded motor torques; 0: none", "N m")
-    base_frequency: float = setting(
-        0.0, "natural frequency of the base in each direction with the arm on it; 0: rigid",
-        unit="Hz", bounds=(0.0, np.inf),
-    )  # fmt: skip
-    base_inertia: float = setting(
-        0.5, "inertia of the base itself, relative to the arm's", bounds=(5e-324, np.inf)
-    )
-    base_damping: float = setting(
-        0.01, "damping ratio of the base in each direction", bounds=(0.0, np.inf)
-    )
-    base_directions: tuple[str, ...] = setting(
-        DIRECTIONS, "translations and rotations of the base: some of x, y, z, rx, ry, rz"
-    )
+    base_frequency: float = setting(0.0, unit="Hz", bounds=(0.0, np.inf),
+        meaning="natural frequency of the base in each direction with the arm on it; 0: rigid")
+    base_inertia: float = setting(0.5, bounds=(5e-324, np.inf),
+        meaning="inertia of the base itself, relative to the arm's")
+    base_damping: float = setting(0.01, bounds=(0.0, np.inf),
+        meaning="damping ratio of the base in each direction")
+    base_directions: tuple[str, ...] = setting(DIRECTIONS,
+        meaning="translations and rotations of the base: some of x, y, z, rx, ry, rz")
+    # fmt: on
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -128,10 +125,7 @@ class DriveEffects:
         if not self.base_frequency:
             return None
         return SoftBase(
-            self.base_frequency,
-            self.base_inertia,
-            self.base_damping,
-            tuple(self.base_directions),
+            self.base_frequency, self.base_inertia, self.base_damping, tuple(self.base_directions)
         )
 
     def row(self, name: str, joints: tuple[str, ...]) -> Array:

@@ -36,8 +36,6 @@ def angular_momentum_dddot(Theta, w, w1, w2, w3, first, second):
     w2s, hss, h1s, h2 = second
     w3s = add3(w3, scale(-2, cross(w, w2)), cross(w, cross(w, w1)))  # omega***
     h1ss = add3(
-        add(symmetric_times(Theta, w3s), cross(w2s, h)),
-        scale(2.0, cross(w1, hs)),
-        cross(w, hss),
+        add(symmetric_times(Theta, w3s), cross(w2s, h)), scale(2.0, cross(w1, hs)), cross(w, hss)
     )
     return add3(h1ss, cross(w1, h1), cross(w, add(h1s, h2)))

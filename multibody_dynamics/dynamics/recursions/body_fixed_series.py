@@ -36,11 +36,7 @@ IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 
 def inverse_dynamics_series(
-    parents: NDArray[Any],
-    joints: Any,
-    gravity: Any,
-    trig: Any,
-    derivatives: Any,
+    parents: NDArray[Any], joints: Any, gravity: Any, trig: Any, derivatives: Any
 ) -> NDArray[Any]:
     """Q and its derivatives, (k + 1, n) objects, for a base at rest.
 

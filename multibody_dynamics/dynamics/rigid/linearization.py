@@ -143,19 +143,25 @@ def linearize(
     by_input = np.broadcast_to(inverse[..., motors], (*shape, n, len(motors)))
     A, B = np.zeros((*shape, 2 * n, 2 * n)), np.zeros((*shape, 2 * n, len(motors)))
     A[..., :n, n:], A[..., n:, :], B[..., n:, :] = np.eye(n), by_state, by_input
-    C, D, measured = _outputs(model, q, base, outputs, A, by_input)
+    C, D = [np.zeros((*shape, 0, 2 * n))], [np.zeros((*shape, 0, len(motors)))]
+    measured: list[str] = []
+    for output in outputs:
+        gains, labels = _output(model, q, base, output, A)
+        C.append(np.broadcast_to(gains, (*shape, *gains.shape[-2:])))
+        D.append(by_input if output == "qdd" else np.zeros((*shape, len(labels), len(motors))))
+        measured += labels
     point = {"q": q, "qd": qd, "qdd": qdd, "tau": tau}
     return LinearModel(
         A=A,
         B=B,
-        C=C,
-        D=D,
+        C=np.concatenate(C, axis=-2),
+        D=np.concatenate(D, axis=-2),
         mass=np.broadcast_to(M, G.shape),
         damping=G,
         stiffness=np.broadcast_to(K, G.shape),
         states=(*_labels(names, "q"), *_labels(names, "qd")),
         inputs=tuple(_labels([names[i] for i in motors], "tau")),
-        outputs=measured,
+        outputs=tuple(measured),
         **{name: np.broadcast_to(row, (*shape, n)) for name, row in point.items()},
     )
 
@@ -191,25 +197,6 @@ def _operating_point(
         return _OperatingPoint(q, qd, value, tau, d)
     qdd = forward_dynamics(model, q, qd, value - d * qd, **world)
     return _OperatingPoint(q, qd, qdd, value, d)
-
-
-def _outputs(
-    model: MultibodyModel,
-    q: Array,
-    base: BaseMotion | None,
-    outputs: Sequence[str],
-    A: Array,
-    by_input: Array,
-) -> tuple[Array, Array, tuple[str, ...]]:
-    """C, D and the names of their rows; `by_input` (..., n, m) is dq''/du."""
-    shape, m = by_input.shape[:-2], by_input.shape[-1]
-    C, D, names = [np.zeros((*shape, 0, 2 * model.n))], [np.zeros((*shape, 0, m))], list[str]()
-    for output in outputs:
-        gains, labels = _output(model, q, base, output, A)
-        C.append(np.broadcast_to(gains, (*shape, *gains.shape[-2:])))
-        D.append(by_input if output == "qdd" else np.zeros((*shape, len(labels), m)))
-        names += labels
-    return np.concatenate(C, axis=-2), np.concatenate(D, axis=-2), tuple(names)
 
 
 def _output(

@@ -204,7 +204,8 @@ def reference_motion(
     twists = [x for x in motion[1:] if x is not None]
     X, joint_rates = model.body_screws, np.moveaxis(_rows(model, state, full), -2, 0)
     Vr: list[Array] = [np.zeros((*full, model.body_count, 6)) for _ in range(count)]
-    at_base = _base_twists(base, count)
+    row = base_rows(base, "body")
+    at_base = [row[..., TWIST + 6 * k : TWIST + 6 * k + 6] for k in range(count)]
     pose = np.broadcast_to(motion.pose, (*full, model.body_count, 4, 4))
     for i, p in enumerate(model.parents):
         of_base = np.eye(4) if base is None or base.pose is None else base.pose
@@ -220,12 +221,6 @@ def _rows(model: MultibodyModel, state: Sequence[Any], full: tuple[int, ...]) ->
     rows, shape, _ = model_state(model, *state)
     rows = rows.reshape(*shape, 5, model.n)[..., model.coordinates]
     return np.broadcast_to(rows, (*full, *rows.shape[-2:]))
-
-
-def _base_twists(base: BaseMotion | None, count: int) -> list[Array]:
-    """V, V', ... of the base in its own frame."""
-    row = base_rows(base, "body")
-    return [row[..., TWIST + 6 * k : TWIST + 6 * k + 6] for k in range(count)]
 
 
 def _in_child(X: Array, rates: Array, carried: list[Array]) -> list[Array]:

@@ -106,7 +106,7 @@ def twists_in_frame(frame: MovingFrame, *rates: Any) -> tuple[Array, ...]:
     seen = [[to_frame @ x[..., None]] for x in V]
     for order in range(len(V) - 1):
         for k in range(len(V) - 1 - order):
-            seen[k].append(seen[k + 1][order] - leibniz(order, _bracket, F, seen[k]))
+            seen[k].append(seen[k + 1][order] - leibniz(order, lambda X, Y: _ad(X) @ Y, F, seen[k]))
     return tuple(x[..., 0] for x in seen[0])
 
 
@@ -204,7 +204,8 @@ def _wrenches(pose: Any, M_b: Any, rates: list[Any], representation: Any) -> Arr
     M, V, F, _, _ = _view(pose, M_b, rates, representation)
     inertias = _inertia_rates(M, V, F)
     Pi = [leibniz(k, np.matmul, inertias, V) for k in range(len(V))]
-    W = [Pi[k + 1] - leibniz(k, _cobracket, F, Pi) for k in range(len(V) - 1)]
+    coad = [transposed(_ad(x)) for x in F]
+    W = [Pi[k + 1] - leibniz(k, np.matmul, coad, Pi) for k in range(len(V) - 1)]
     wrenches = [x[..., 0] for x in W]
     if representation == "mixed":
         twists = [x[..., 0] for x in V]
@@ -293,11 +294,3 @@ def _inertia_rates(M: Array, V: list[Array], F: list[Array]) -> list[Array]:
 def _ad(X: Array) -> Array:
     """ad_X (..., 6, 6) of a column (..., 6, 1)."""
     return ad(X[..., 0])
-
-
-def _bracket(X: Array, Y: Array) -> Array:
-    return _ad(X) @ Y
-
-
-def _cobracket(X: Array, Pi: Array) -> Array:
-    return transposed(_ad(X)) @ Pi

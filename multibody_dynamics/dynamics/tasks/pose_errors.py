@@ -33,15 +33,10 @@ from ..lie.screws import (
     rotate_back,
     scale,
     subtract,
+    transpose,
 )
 from ..model.records import ANGULAR, LINEAR, POSE, POSITION
 from ..recursions import coordinate
-
-
-@inlined
-def transpose(R):
-    """R^T, row by row."""
-    return (R[0], R[3], R[6], R[1], R[4], R[7], R[2], R[5], R[8])
 
 
 @inlined

@@ -46,11 +46,7 @@ from ..rigid import jacobian
 
 
 def jacobian_gradient(
-    model: MultibodyModel,
-    q: Any,
-    body: str | int,
-    *,
-    representation: Representation = "spatial",
+    model: MultibodyModel, q: Any, body: str | int, *, representation: Representation = "spatial"
 ) -> Array:
     """First partial derivatives dJ_j/dq_k of a Jacobian (..., 6, n, n), axes j, k.
 
@@ -73,11 +69,7 @@ def jacobian_gradient(
 
 
 def jacobian_hessian(
-    model: MultibodyModel,
-    q: Any,
-    body: str | int,
-    *,
-    representation: Representation = "spatial",
+    model: MultibodyModel, q: Any, body: str | int, *, representation: Representation = "spatial"
 ) -> Array:
     """Second partial derivatives d^2 J_j/dq_k dq_r (..., 6, n, n, n), axes j, k, r.
 

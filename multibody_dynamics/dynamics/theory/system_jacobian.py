@@ -225,11 +225,7 @@ class SystemKinematics:
 
 
 def system_kinematics(
-    model: MultibodyModel,
-    q: Any,
-    qd: Any | None = None,
-    *,
-    representation: Representation = "body",
+    model: MultibodyModel, q: Any, qd: Any | None = None, *, representation: Representation = "body"
 ) -> SystemKinematics:
     """The system Jacobian with its factors and derivatives at q and q' (..., n), rad or m, per s.
 

@@ -38,6 +38,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from ...dynamics.core import InputError
+from ...dynamics.core import setting as parameter
 from .parameter_files import missed_sections, parameter_files
 
 TYPES = {
@@ -68,69 +69,28 @@ class ParameterError(InputError):
     """An invalid parameter or combination of parameters; the text names them."""
 
 
-def parameter(
-    default: Any,
-    description: str,
-    *,
-    unit: str = "",
-    bounds: tuple[float, float] | None = None,
-    choices: Sequence[str] = (),
-    live: bool = False,
-    startup: bool = False,
-) -> Any:
-    """A field of a parameter dataclass.
-
-    bounds: minimum and maximum, inclusive. choices: the allowed strings. live: the parameter
-    may change at any time; startup: never; otherwise only while the node is unconfigured.
-    """
-    return dataclasses.field(
-        default=default,
-        metadata={
-            "description": description,
-            "unit": unit,
-            "bounds": bounds,
-            "choices": tuple(choices),
-            "live": live,
-            "startup": startup,
-        },
-    )
-
-
 @dataclass(frozen=True)
 class NodeParameters:
     """The parameters of every node in this package. Subclasses add theirs and extend `check`."""
 
-    autostart: bool = parameter(
-        False, "configure and activate at startup, without a lifecycle manager or launch file"
-    )
-    executor: str = parameter(
-        "events",
-        "executor of the callbacks: 'events' uses half the CPU time of 'single', which replaces it"
-        " if rclpy has no EventsExecutor",
-        choices=("events", "single"),
-    )
-    scheduling_priority: int = parameter(
-        0,
-        "real-time priority (SCHED_FIFO) of the thread of the cycle, once the node has been"
-        " configured; the other threads of the process get one less; 0: normal priority",
-        bounds=(0, 99),
-        startup=True,
-    )
-    lock_memory: bool = parameter(
-        False, "lock the memory of the process, so it is not swapped out (mlockall)", startup=True
-    )
-    keep_awake: bool = parameter(
-        False,
-        "keep processors without work out of idle states (/dev/cpu_dma_latency), so that they"
-        " react sooner; costs power",
-        startup=True,
-    )
-    processors: tuple[int, ...] = parameter(
-        (),
-        "processors on which the process may run, numbered from 0; empty: no restriction by the"
-        " node",
-        startup=True,
-    )
+    # fmt: off
+    autostart: bool = parameter(False,
+        meaning="configure and activate at startup, without a lifecycle manager or launch file")
+    executor: str = parameter("events", choices=("events", "single"),
+        meaning="executor of the callbacks: 'events' uses half the CPU time of 'single', which"
+        " replaces it if rclpy has no EventsExecutor")
+    scheduling_priority: int = parameter(0, bounds=(0, 99), startup=True,
+        meaning="real-time priority (SCHED_FIFO) of the thread of the cycle, once the node has been"
+        " configured; the other threads of the process get one less; 0: normal priority")
+    lock_memory: bool = parameter(False, startup=True,
+        meaning="lock the memory of the process, so it is not swapped out (mlockall)")
+    keep_awake: bool = parameter(False, startup=True,
+        meaning="keep processors without work out of idle states (/dev/cpu_dma_latency), so that"
+        " they react sooner; costs power")
+    processors: tuple[int, ...] = parameter((), startup=True,
+        meaning="processors on which the process may run, numbered from 0; empty: no restriction by"
+        " the node")
+    # fmt: on
 
     def listed(self) -> set[str]:
         """The names of the parameters that the node lists, whether they have been used or not."""
@@ -298,7 +258,7 @@ class ParameterServer(Generic[P]):
             changes = self._checked(parameters)
             for name, value in changes.items():
                 data = self._fields[name].metadata
-                if data.get("startup") and value != getattr(self.values, name):
+                if data["startup"] and value != getattr(self.values, name):
                     raise ParameterError(f"{name} is fixed at startup; restart the node")
                 if (
                     not data["live"]
@@ -343,7 +303,7 @@ def markdown_table(table: type[NodeParameters]) -> str:
             f"`{json.dumps(_to_ros(field.default))}`",
             data["unit"],
             allowed,
-            "live" if data["live"] else "startup" if data.get("startup") else "unconfigured",
+            "live" if data["live"] else "startup" if data["startup"] else "unconfigured",
             "yes" if field.name in listed else "with its law" if data.get("laws") else "",
             data["description"],
         )
@@ -358,7 +318,7 @@ def field_types(table: type[NodeParameters]) -> dict[str, Parameter.Type]:
 
 
 def _when_fixed(data: Mapping[str, Any]) -> str:
-    if data.get("startup"):
+    if data["startup"]:
         return "fixed at startup"
     return "" if data["live"] else "fixed once the node is configured"
 

@@ -32,27 +32,22 @@ from .parameters import NodeParameters, ParameterError, parameter
 class RobotParameters(NodeParameters):
     """The parameters of nodes that load a robot."""
 
-    robot_file: str = parameter(
-        "",
-        "path of a URDF file, absolute or relative to the working directory or the package's share"
-        " folder; empty: use robot_description",
-    )
-    robot_description: str = parameter(
-        "",
-        "URDF text; empty: use robot_file or, in nodes that subscribe to it, the topic"
-        " robot_description",
-    )
-    root_link: str = parameter(
-        "", "link that becomes the fixed base; only joints beyond it move; empty: that of the URDF"
-    )
-    tip_link: str = parameter(
-        "", "only the joints up to this link move, others are locked; empty: all joints"
-    )
-    locked_joints: tuple[str, ...] = parameter(
-        (),
-        "joints that are held and have no coordinates, such as those of a gripper: 'name' (at zero)"
-        " or 'name=position' in rad or m",
-    )
+    # fmt: off
+    robot_file: str = parameter("",
+        meaning="path of a URDF file, absolute or relative to the working directory or the"
+        " package's share folder; empty: use robot_description")
+    robot_description: str = parameter("",
+        meaning="URDF text; empty: use robot_file or, in nodes that subscribe to it, the topic"
+        " robot_description")
+    root_link: str = parameter("",
+        meaning="link that becomes the fixed base; only joints beyond it move; empty: that of the"
+        " URDF")
+    tip_link: str = parameter("",
+        meaning="only the joints up to this link move, others are locked; empty: all joints")
+    locked_joints: tuple[str, ...] = parameter((),
+        meaning="joints that are held and have no coordinates, such as those of a gripper: 'name'"
+        " (at zero) or 'name=position' in rad or m")
+    # fmt: on
 
     def check(self) -> None:
         super().check()
@@ -79,8 +74,7 @@ class ElasticRobotParameters(DynamicRobotParameters):
     """The parameters of nodes that also model springs and motors."""
 
     elastic_joints_file: str = parameter(
-        "",
-        "YAML file of springs and motors, found like robot_file; empty: every joint is rigid",
+        "", "YAML file of springs and motors, found like robot_file; empty: every joint is rigid"
     )
     command_joints: tuple[str, ...] = parameter(
         (),

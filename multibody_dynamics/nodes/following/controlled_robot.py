@@ -43,8 +43,7 @@ def controlled_robot(model: MultibodyModel, p: FollowingParameters) -> Controlle
     if p.wrench_link and model.frame(p.wrench_link).body < 0:
         raise ParameterError(f"wrench_link '{p.wrench_link}' does not move; name a moving link")
     soft_limits = model.limits._replace(
-        lower=model.limits.lower + p.position_margin,
-        upper=model.limits.upper - p.position_margin,
+        lower=model.limits.lower + p.position_margin, upper=model.limits.upper - p.position_margin
     )
     for k in np.flatnonzero(soft_limits.lower > soft_limits.upper):
         raise ParameterError(

@@ -6,13 +6,7 @@ judged, and the publishers."""
 
 from dataclasses import replace
 
-from ...dynamics.control import (
-    NO_DESIGN,
-    FlatnessSettings,
-    LearnedMotion,
-    Sample,
-    position_checks,
-)
+from ...dynamics.control import NO_DESIGN, FlatnessSettings, LearnedMotion, Sample, position_checks
 from ...dynamics.core import InputError
 from ...dynamics.motion import joint_turns
 from ..base.runtime import ManagedNode

@@ -15,11 +15,8 @@ class FeedforwardParameters(FollowingParameters):
 
     usual = (*FollowingParameters.usual, "variant", "lookahead", "ramp_time")
 
-    ramp_time: float = parameter(
-        0.5,
-        "duration of the ramp to the motor torques of the law, from zero at activation, or from the"
-        " last torques if a new hold begins",
-        unit="s",
-        bounds=(0.0, 60.0),
-        live=True,
-    )
+    # fmt: off
+    ramp_time: float = parameter(0.5, unit="s", bounds=(0.0, 60.0), live=True,
+        meaning="duration of the ramp to the motor torques of the law, from zero at activation, or"
+        " from the last torques if a new hold begins")
+    # fmt: on

@@ -39,163 +39,90 @@ class FlatnessControllerParameters(LawParameters):
         "latency_tolerance", "collision_thresholds",
     )  # fmt: skip
 
-    law: str = parameter(
-        DEFAULT_LAW,
-        "control law, see docs/flatness_controller_node.md; one that is chosen while the node is"
-        " configured is judged first, and takes effect, if accepted, without a jump in torque",
-        choices=tuple(LAWS),
-        live=True,
-    )
-    adapt: bool = parameter(
-        True,
-        "update the estimates of adaptation; false: keep them, for example while the arm is in"
-        " contact",
-        live=True,
-    )
-    design_position: tuple[float, ...] = parameter(
-        (),
-        "position at which gains are designed, one value per joint of the robot; empty: the middle"
-        " of the joint range",
-        unit="rad or m",
-    )
-    unstable_poses: str = parameter(
-        "lower",
-        "response to a law that is unstable at a judged pose, at configuration or when it is"
-        " chosen. lower: raise filter_bandwidth if the filter is too slow (at configuration only),"
-        " then lower the settings of the law, and refuse it if that does not help; reject: refuse"
-        " it; report: use it, unless it is unstable at the given design_position or at the first"
-        " measured position; accept: use it in any case, to compare laws in simulations",
-        choices=("lower", "reject", "report", "accept"),
-    )
-    judged_poses: int = parameter(
-        100,
-        "number of poses, besides the design position, at which the stability of a loop is judged;"
-        " 0: the design position only",
-        bounds=(0, 10000),
-    )
-    judged_delay: float = parameter(
-        0.001,
-        "unknown part of the delay from the stamp of a state until its torque takes effect, for"
-        " which coupled gains and torque loops are designed and stability is judged; known delays"
-        " are added where the state is not predicted",
-        unit="s",
-        bounds=(0.0, 0.1),
-    )
-    judged_model_error: float = parameter(
-        0.1,
-        "relative error of every link inertia, stiffness, rotor inertia and friction with which"
-        " stability is judged; the signs differ from pose to pose",
-        bounds=(0.0, 0.9),
-    )
+    # fmt: off
+    law: str = parameter(DEFAULT_LAW, choices=tuple(LAWS), live=True,
+        meaning="control law, see docs/flatness_controller_node.md; one that is chosen while the"
+        " node is configured is judged first, and takes effect, if accepted, without a jump in"
+        " torque")
+    adapt: bool = parameter(True, live=True,
+        meaning="update the estimates of adaptation; false: keep them, for example while the arm is"
+        " in contact")
+    design_position: tuple[float, ...] = parameter((), unit="rad or m",
+        meaning="position at which gains are designed, one value per joint of the robot; empty: the"
+        " middle of the joint range")
+    unstable_poses: str = parameter("lower", choices=("lower", "reject", "report", "accept"),
+        meaning="response to a law that is unstable at a judged pose, at configuration or when it"
+        " is chosen. lower: raise filter_bandwidth if the filter is too slow (at configuration"
+        " only), then lower the settings of the law, and refuse it if that does not help; reject:"
+        " refuse it; report: use it, unless it is unstable at the given design_position or at the"
+        " first measured position; accept: use it in any case, to compare laws in simulations")
+    judged_poses: int = parameter(100, bounds=(0, 10000),
+        meaning="number of poses, besides the design position, at which the stability of a loop is"
+        " judged; 0: the design position only")
+    judged_delay: float = parameter(0.001, unit="s", bounds=(0.0, 0.1),
+        meaning="unknown part of the delay from the stamp of a state until its torque takes effect,"
+        " for which coupled gains and torque loops are designed and stability is judged; known"
+        " delays are added where the state is not predicted")
+    judged_model_error: float = parameter(0.1, bounds=(0.0, 0.9),
+        meaning="relative error of every link inertia, stiffness, rotor inertia and friction with"
+        " which stability is judged; the signs differ from pose to pose")
 
-    state_source: str = parameter(
-        "link_and_motor_encoders",
-        "measurements from which the state is estimated: the positions in joint_states and"
+    state_source: str = parameter("link_and_motor_encoders", choices=tuple(SOURCES),
+        meaning="measurements from which the state is estimated: the positions in joint_states and"
         " motor_states; the efforts in joint_states and the positions in motor_states; positions"
         " and efforts in motor_states alone; or, for each joint, those given by its torque_source"
-        " in elastic_joints_file",
-        choices=tuple(SOURCES),
-    )
-    filter_bandwidth: float = parameter(
-        FILTER_BANDWIDTH,
-        "bandwidth of the filters that estimate velocities from encoders; with motor_encoders, for"
-        " the motors only",
-        unit="Hz",
-        bounds=(0.1, 2000.0),
-    )
-    observer_bandwidth: float = parameter(
-        25.0,
-        "upper limit on the bandwidth of the observer used with motor_encoders; the springs also"
-        " limit it, see docs/state_estimation.md",
-        unit="Hz",
-        bounds=(0.1, 2000.0),
-    )
-    filter_order: int = parameter(
-        FILTER_ORDER,
-        "order of the filters that estimate velocities, see docs/state_estimation.md",
-        bounds=(min(ORDERS), max(ORDERS)),
-    )
-    pair_tolerance: float = parameter(
-        0.0,
-        "maximum difference between the stamps of matching link and motor states; keep it below"
-        " half a period",
-        unit="s",
-        bounds=(0.0, 1.0),
-        live=True,
-    )
-    observer_gain: float = parameter(
-        0.0,
-        "inverse time constant of the observer of external torques; 0: no observer",
-        unit="1/s",
-        bounds=(0.0, 1000.0),
-    )
+        " in elastic_joints_file")
+    filter_bandwidth: float = parameter(FILTER_BANDWIDTH, unit="Hz", bounds=(0.1, 2000.0),
+        meaning="bandwidth of the filters that estimate velocities from encoders; with"
+        " motor_encoders, for the motors only")
+    observer_bandwidth: float = parameter(25.0, unit="Hz", bounds=(0.1, 2000.0),
+        meaning="upper limit on the bandwidth of the observer used with motor_encoders; the springs"
+        " also limit it, see docs/state_estimation.md")
+    filter_order: int = parameter(FILTER_ORDER, bounds=(min(ORDERS), max(ORDERS)),
+        meaning="order of the filters that estimate velocities, see docs/state_estimation.md")
+    pair_tolerance: float = parameter(0.0, unit="s", bounds=(0.0, 1.0), live=True,
+        meaning="maximum difference between the stamps of matching link and motor states; keep it"
+        " below half a period")
+    observer_gain: float = parameter(0.0, unit="1/s", bounds=(0.0, 1000.0),
+        meaning="inverse time constant of the observer of external torques; 0: no observer")
     observer_feedback: bool = declared(ArmSettings, "observer_feedback")
 
-    collision_thresholds: str = parameter(
-        "",
-        "YAML file of the thresholds for the detection of contacts, found like robot_file, as"
-        " written by `multibody_dynamics collision-thresholds`; empty: no detection",
-    )
+    collision_thresholds: str = parameter("",
+        meaning="YAML file of the thresholds for the detection of contacts, found like robot_file,"
+        " as written by `multibody_dynamics collision-thresholds`; empty: no detection")
     collision_reaction: str = declared(ArmSettings, "collision_reaction")
-    collision_threshold_scale: float = parameter(
-        1.0, "factor of all thresholds for contacts", bounds=(0.1, 100.0), live=True
-    )
-    collision_stiffness: float = parameter(
-        0.1,
-        "collision_reaction impedance: stiffness as a share of that of joint_impedance at"
-        " configuration",
-        bounds=(0.0, 1.0),
-    )
+    collision_threshold_scale: float = parameter(1.0, bounds=(0.1, 100.0), live=True,
+        meaning="factor of all thresholds for contacts")
+    collision_stiffness: float = parameter(0.1, bounds=(0.0, 1.0),
+        meaning="collision_reaction impedance: stiffness as a share of that of joint_impedance at"
+        " configuration")
     retract_distance: float = declared(ArmSettings, "retract_distance")
 
     feedforward_lead: float = declared(ArmSettings, "feedforward_lead")
-    command_delay: float = parameter(
-        0.0,
-        "known delay from the stamp of a state until its torque takes effect; it is added to"
-        " feedforward_lead, and the state is predicted over it",
-        unit="s",
-        bounds=(0.0, 1.0),
-        live=True,
-    )
-    sensor_delay: float = parameter(
-        0.0,
-        "known age of a state at the time of its stamp; the state is predicted over this time, too",
-        unit="s",
-        bounds=(0.0, 1.0),
-        live=True,
-    )
-    predict_state: bool = parameter(
-        True,
-        "use the model and the torques already sent to predict the state over sensor_delay plus"
-        " command_delay, at most 0.05 s; no effect if both are 0",
-        live=True,
-    )
+    command_delay: float = parameter(0.0, unit="s", bounds=(0.0, 1.0), live=True,
+        meaning="known delay from the stamp of a state until its torque takes effect; it is added"
+        " to feedforward_lead, and the state is predicted over it")
+    sensor_delay: float = parameter(0.0, unit="s", bounds=(0.0, 1.0), live=True,
+        meaning="known age of a state at the time of its stamp; the state is predicted over this"
+        " time, too")
+    predict_state: bool = parameter(True, live=True,
+        meaning="use the model and the torques already sent to predict the state over sensor_delay"
+        " plus command_delay, at most 0.05 s; no effect if both are 0")
     transfer_time: float = declared(ArmSettings, "transfer_time")
 
-    learning_file: str = parameter(
-        "",
-        "file (.npz) with the learned correction of one trajectory, which is applied whenever that"
-        " trajectory is followed; created if learn is set and it does not exist; empty: none",
-    )
-    learn: bool = parameter(
-        False,
-        "learn from every complete run of the trajectory in learning_file, until the error no"
-        " longer falls; false: only apply what has been learned",
-        live=True,
-    )
-    learning_cutoff: float = parameter(
-        CUTOFF,
-        "cut-off of the zero-phase filter of a new learning_file; keep it below the frequencies at"
-        " which the model error reaches 100 %",
-        unit="Hz",
-        bounds=(0.1, 200.0),
-    )
-    learning_limit: float = parameter(
-        0.05,
-        "largest learned correction of each joint, for a new learning_file",
-        unit="rad or m",
-        bounds=(1e-6, 1.0),
-    )
+    learning_file: str = parameter("",
+        meaning="file (.npz) with the learned correction of one trajectory, which is applied"
+        " whenever that trajectory is followed; created if learn is set and it does not exist;"
+        " empty: none")
+    learn: bool = parameter(False, live=True,
+        meaning="learn from every complete run of the trajectory in learning_file, until the error"
+        " no longer falls; false: only apply what has been learned")
+    learning_cutoff: float = parameter(CUTOFF, unit="Hz", bounds=(0.1, 200.0),
+        meaning="cut-off of the zero-phase filter of a new learning_file; keep it below the"
+        " frequencies at which the model error reaches 100 %")
+    learning_limit: float = parameter(0.05, unit="rad or m", bounds=(1e-6, 1.0),
+        meaning="largest learned correction of each joint, for a new learning_file")
+    # fmt: on
 
     load_tolerance: float = declared(ArmSettings, "load_tolerance")
     frozen_distance: float = declared(ArmSettings, "frozen_distance")
@@ -279,11 +206,7 @@ class FlatnessControllerParameters(LawParameters):
 
     def _reactions(self) -> dict[str, float]:
         """The laws that respond to a collision, as shares of the stiffness of joint_impedance."""
-        return {
-            "gravity_compensation": 0.0,
-            "retract": 1.0,
-            "impedance": self.collision_stiffness,
-        }
+        return {"gravity_compensation": 0.0, "retract": 1.0, "impedance": self.collision_stiffness}
 
     @property
     def period(self) -> float:

@@ -31,175 +31,89 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
     )  # fmt: skip
     streams: ClassVar[tuple[str, ...]] = ("joint_targets", "position_commands", "joint_trajectory")
 
-    variant: str = parameter(
-        "full",
-        "model of the springs: 'full' with the torque rates Q' and Q'', 'quasi_static' without"
-        " them, 'rigid' without springs",
-        choices=tuple(VARIANTS),
-        live=True,
-    )
-    gravity_compensated_by_robot: bool = parameter(
-        False, "the robot compensates gravity itself: exclude it from all torques"
-    )
+    # fmt: off
+    variant: str = parameter("full", choices=tuple(VARIANTS), live=True,
+        meaning="model of the springs: 'full' with the torque rates Q' and Q'', 'quasi_static'"
+        " without them, 'rigid' without springs")
+    gravity_compensated_by_robot: bool = parameter(False,
+        meaning="the robot compensates gravity itself: exclude it from all torques")
     initial_stiffness: tuple[float, ...] = declared(ArmSettings, "initial_stiffness")
 
     lookahead: float = declared(ArmSettings, "lookahead")
-    update_rate: float = parameter(
-        0.0,
-        "rate of a timer that drives the cycle; 0: one cycle per complete state",
-        unit="Hz",
-        bounds=(0.0, 10000.0),
-    )
-    state_queue_depth: int = parameter(
-        8,
-        "queue depth of the state subscriptions; at least the number of messages that make up one"
-        " state",
-        bounds=(1, 1000),
-    )
+    update_rate: float = parameter(0.0, unit="Hz", bounds=(0.0, 10000.0),
+        meaning="rate of a timer that drives the cycle; 0: one cycle per complete state")
+    state_queue_depth: int = parameter(8, bounds=(1, 1000),
+        meaning="queue depth of the state subscriptions; at least the number of messages that make"
+        " up one state")
     state_timeout: float = declared(ArmSettings, "state_timeout")
-    stamp_tolerance: float = parameter(
-        0.5,
-        "reject stamps that differ from the node's clock by more than this; 0: accept any stamp",
-        unit="s",
-        bounds=(0.0, 60.0),
-        live=True,
-    )
+    stamp_tolerance: float = parameter(0.5, unit="s", bounds=(0.0, 60.0), live=True,
+        meaning="reject stamps that differ from the node's clock by more than this; 0: accept any"
+        " stamp")
     state_speed_factor: float = declared(ArmSettings, "state_speed_factor")
-    expected_rate: float = parameter(
-        0.0,
-        "expected rate of the states, for counting missed cycles (0: the median of the last second)"
-        " and for the design and judgement of laws by flatness_controller_node (0: 1 kHz)",
-        unit="Hz",
-        bounds=(0.0, 10000.0),
-        live=True,
-    )
+    expected_rate: float = parameter(0.0, unit="Hz", bounds=(0.0, 10000.0), live=True,
+        meaning="expected rate of the states, for counting missed cycles (0: the median of the last"
+        " second) and for the design and judgement of laws by flatness_controller_node (0: 1 kHz)")
 
-    start_tolerance: float = parameter(
-        0.1,
-        "reject a trajectory if the measured position, or the position at which the trajectory"
-        " takes over, is further than this from the current motion",
-        unit="rad or m",
-        bounds=(0.0, 10.0),
+    start_tolerance: float = parameter(0.1, unit="rad or m", bounds=(0.0, 10.0), live=True,
+        meaning="reject a trajectory if the measured position, or the position at which the"
+        " trajectory takes over, is further than this from the current motion")
+    splice_lead: float = parameter(0.01, unit="s", bounds=(0.0, 10.0), live=True,
+        meaning="drop trajectory points that are due within this time from now, like those in the"
+        " past")
+    stop_duration: float = parameter(0.5, unit="s", bounds=(0.01, 60.0), live=True,
+        meaning="duration of a stop")
+    path_tolerance: float = parameter(0.0, unit="rad or m", bounds=(0.0, 10.0), live=True,
+        meaning="stop a motion if the measured position deviates from it by more than this; 0: no"
+        " limit")
+    goal_tolerance: float = parameter(0.0, unit="rad or m", bounds=(0.0, 10.0), live=True,
+        meaning="the goal is reached when the measured position is within this distance of the end;"
+        " 0: at any distance")
+    stopped_velocity_tolerance: float = parameter(0.01, unit="rad/s or m/s", bounds=(0.0, 10.0),
         live=True,
-    )
-    splice_lead: float = parameter(
-        0.01,
-        "drop trajectory points that are due within this time from now, like those in the past",
-        unit="s",
-        bounds=(0.0, 10.0),
-        live=True,
-    )
-    stop_duration: float = parameter(
-        0.5, "duration of a stop", unit="s", bounds=(0.01, 60.0), live=True
-    )
-    path_tolerance: float = parameter(
-        0.0,
-        "stop a motion if the measured position deviates from it by more than this; 0: no limit",
-        unit="rad or m",
-        bounds=(0.0, 10.0),
-        live=True,
-    )
-    goal_tolerance: float = parameter(
-        0.0,
-        "the goal is reached when the measured position is within this distance of the end;"
-        " 0: at any distance",
-        unit="rad or m",
-        bounds=(0.0, 10.0),
-        live=True,
-    )
-    stopped_velocity_tolerance: float = parameter(
-        0.01,
-        "the goal is reached when the measured velocity, if available, is also below this; 0: at"
-        " any velocity",
-        unit="rad/s or m/s",
-        bounds=(0.0, 10.0),
-        live=True,
-    )
-    goal_time_tolerance: float = parameter(
-        0.0,
-        "the motion has failed if the goal is not reached within this time after the last point; 0:"
-        " wait forever",
-        unit="s",
-        bounds=(0.0, 600.0),
-        live=True,
-    )
-    action_monitor_rate: float = parameter(
-        20.0,
-        "feedback rate of the action follow_joint_trajectory (not served by task_space_node); 0: do"
-        " not serve it",
-        unit="Hz",
-        bounds=(0.0, 1000.0),
-    )
-    trajectory_shape: str = parameter(
-        "held",
-        "motion through points without velocities: 'held' rests between equal positions and"
+        meaning="the goal is reached when the measured velocity, if available, is also below this;"
+        " 0: at any velocity")
+    goal_time_tolerance: float = parameter(0.0, unit="s", bounds=(0.0, 600.0), live=True,
+        meaning="the motion has failed if the goal is not reached within this time after the last"
+        " point; 0: wait forever")
+    action_monitor_rate: float = parameter(20.0, unit="Hz", bounds=(0.0, 1000.0),
+        meaning="feedback rate of the action follow_joint_trajectory (not served by"
+        " task_space_node); 0: do not serve it")
+    trajectory_shape: str = parameter("held", choices=SHAPES, live=True,
+        meaning="motion through points without velocities: 'held' rests between equal positions and"
         " overshoots none of them; 'monotone' also turns round at points only; 'least_jerk' is the"
-        " smoothest, and overshoots held points like any smooth spline",
-        choices=SHAPES,
-        live=True,
-    )
-    stream_topics: tuple[str, ...] = parameter(
-        (),
-        "topics that bring streams of targets: joint_targets (sensor_msgs/JointState),"
+        " smoothest, and overshoots held points like any smooth spline")
+    stream_topics: tuple[str, ...] = parameter((),
+        meaning="topics that bring streams of targets: joint_targets (sensor_msgs/JointState),"
         " position_commands (std_msgs/Float64MultiArray), both ignored otherwise, joint_trajectory,"
         " each of whose messages is a trajectory otherwise, and, in task_space_node, target_pose"
-        " and cartesian_trajectory; see docs/streams.md",
-    )
+        " and cartesian_trajectory; see docs/streams.md")
     stream_delay: float = declared(StreamSettings, "stream_delay")
     stream_smoothing: float = declared(StreamSettings, "stream_smoothing")
     stream_acceleration: tuple[float, ...] = declared(StreamSettings, "stream_acceleration")
-    position_margin: float = parameter(
-        0.0,
-        "margin of the soft position limits inside the robot's limits",
-        unit="rad or m",
-        bounds=(0.0, 10.0),
-    )
-    enable_at_activation: bool = parameter(
-        True, "follow trajectories from activation on; false: hold until ~/enable is called"
-    )
-    torque_limit_scale: float = parameter(
-        1.0,
-        "usable share of the torque limit, which is the smaller of the robot's effort limit and the"
-        " motor's torque limit",
-        bounds=(0.01, 1.0),
-        live=True,
-    )
-    torque_rate_limits: tuple[float, ...] = parameter(
-        (),
-        "limits of the motor torque rates: one value, or one per entry of command_joints; empty:"
-        " no limit",
-        unit="N m/s or N/s",
-        live=True,
-    )
+    position_margin: float = parameter(0.0, unit="rad or m", bounds=(0.0, 10.0),
+        meaning="margin of the soft position limits inside the robot's limits")
+    enable_at_activation: bool = parameter(True,
+        meaning="follow trajectories from activation on; false: hold until ~/enable is called")
+    torque_limit_scale: float = parameter(1.0, bounds=(0.01, 1.0), live=True,
+        meaning="usable share of the torque limit, which is the smaller of the robot's effort limit"
+        " and the motor's torque limit")
+    torque_rate_limits: tuple[float, ...] = parameter((), unit="N m/s or N/s", live=True,
+        meaning="limits of the motor torque rates: one value, or one per entry of command_joints;"
+        " empty: no limit")
 
-    base_motion: str = parameter(
-        "fixed",
-        "motion of the base: 'fixed', or that of the topic base_trajectory"
+    base_motion: str = parameter("fixed", choices=("fixed", "trajectory", "odometry"),
+        meaning="motion of the base: 'fixed', or that of the topic base_trajectory"
         " (trajectory_msgs/MultiDOFJointTrajectory, 'trajectory') or base_odometry"
-        " (nav_msgs/Odometry, 'odometry'); see docs/moving_base.md",
-        choices=("fixed", "trajectory", "odometry"),
-    )
-    base_bandwidth: float = parameter(
-        20.0,
-        "bandwidth of the filter that differentiates base_odometry three times",
-        unit="Hz",
-        bounds=(0.1, 1000.0),
-    )
-    wrench_tolerance: float = parameter(
-        1.0,
-        "reject an external_wrench against which a joint would need more than this many times its"
-        " torque limit; 0: accept any",
-        bounds=(0.0, 1000.0),
-        live=True,
-    )
-    wrench_filter_time: float = parameter(
-        0.0,
-        "time constant of a low-pass filter of the wrench that also yields its rates; 0: no filter,"
-        " zero rates",
-        unit="s",
-        bounds=(0.0, 10.0),
-        live=True,
-    )
+        " (nav_msgs/Odometry, 'odometry'); see docs/moving_base.md")
+    base_bandwidth: float = parameter(20.0, unit="Hz", bounds=(0.1, 1000.0),
+        meaning="bandwidth of the filter that differentiates base_odometry three times")
+    wrench_tolerance: float = parameter(1.0, bounds=(0.0, 1000.0), live=True,
+        meaning="reject an external_wrench against which a joint would need more than this many"
+        " times its torque limit; 0: accept any")
+    wrench_filter_time: float = parameter(0.0, unit="s", bounds=(0.0, 10.0), live=True,
+        meaning="time constant of a low-pass filter of the wrench that also yields its rates; 0: no"
+        " filter, zero rates")
+    # fmt: on
 
     def listed(self) -> set[str]:
         return {*self.usual}

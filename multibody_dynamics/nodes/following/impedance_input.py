@@ -34,11 +34,7 @@ class ImpedanceInput:
     """
 
     def __init__(
-        self,
-        inputs: Inputs,
-        supervisor: CycleSupervisor,
-        followed: FollowedMotion,
-        laws: LiveLaws,
+        self, inputs: Inputs, supervisor: CycleSupervisor, followed: FollowedMotion, laws: LiveLaws
     ) -> None:
         self._inputs, self._supervisor = inputs, supervisor
         self._followed, self._laws = followed, laws

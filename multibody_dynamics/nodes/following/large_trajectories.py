@@ -13,7 +13,6 @@ because it would otherwise begin late.
 import struct
 from collections.abc import Callable
 from concurrent.futures import Future
-from functools import partial
 from typing import NamedTuple
 
 from rclpy.serialization import deserialize_message
@@ -126,26 +125,20 @@ class LargeTrajectories:
                 options = {"tolerance": tolerance, "lead": lead, "shape": shape, "then": then}
                 self.plan(data, motion, **options, attempt=attempt + 1)
 
-        self._process.replace(partial(self._finish, motion, again, then), plan_message, data, job)
-        self._has_started = True
+        def finish(result: Future[LargeTrajectory | Rejection]) -> None:
+            failure = result.exception()
+            if failure is not None:  # the process has ended, for example for lack of memory
+                then(MessageError("trajectory", f"planning failed: {failure}"))
+                return
+            planned = _result(result.result())
+            is_planned = isinstance(planned, LargeTrajectory) and motion.is_active
+            if is_planned and not motion.fits(planned.planned.splice):
+                again()
+            else:
+                then(planned)
 
-    def _finish(
-        self,
-        motion: DesiredMotion,
-        again: Callable[[], None],
-        then: Callable[[LargeTrajectory | MessageError], object],
-        result: Future[LargeTrajectory | Rejection],
-    ) -> None:
-        failure = result.exception()
-        if failure is not None:  # the process has ended, for example for lack of memory
-            then(MessageError("trajectory", f"planning failed: {failure}"))
-            return
-        planned = _result(result.result())
-        is_planned = isinstance(planned, LargeTrajectory) and motion.is_active
-        if is_planned and not motion.fits(planned.planned.splice):
-            again()
-        else:
-            then(planned)
+        self._process.replace(finish, plan_message, data, job)
+        self._has_started = True
 
 
 def _result(found: LargeTrajectory | Rejection) -> LargeTrajectory | MessageError:

@@ -11,13 +11,7 @@ from std_msgs.msg import Float64MultiArray
 
 from ...dynamics.control import StreamSettings, TrajectoryRequest, design_stream
 from ...dynamics.core import Array
-from ..base.messages import (
-    JointMatcher,
-    MessageError,
-    nanoseconds,
-    read_command_array,
-    unusable,
-)
+from ..base.messages import JointMatcher, MessageError, nanoseconds, read_command_array, unusable
 from ..base.node_inputs import Inputs
 from ..base.qos import best_effort
 from ..base.runtime import ManagedNode

@@ -17,14 +17,7 @@ from ...dynamics.model import MultibodyModel
 from ...dynamics.plant import Plant
 from ...dynamics.rigid import frame_pose
 from ..base.external_wrench import ExternalWrench
-from ..base.messages import (
-    SECOND,
-    JointMatcher,
-    MessageError,
-    nanoseconds,
-    set_stamp,
-    unusable,
-)
+from ..base.messages import SECOND, JointMatcher, MessageError, nanoseconds, set_stamp, unusable
 from ..base.parameters import ParameterError
 from .simulator_parameters import SimulatorParameters
 

@@ -12,14 +12,7 @@ from ...dynamics.control import inertias_felt
 from ...dynamics.core import Array
 from ...dynamics.elastic import Actuators
 from ...dynamics.model import MultibodyModel
-from ...dynamics.plant import (
-    DriveEffects,
-    ElasticRobot,
-    EndStops,
-    MotorDrive,
-    Plant,
-    load_effects,
-)
+from ...dynamics.plant import DriveEffects, ElasticRobot, EndStops, MotorDrive, Plant, load_effects
 from ...simulation.mujoco_robot import MujocoRobot
 from ..base.parameters import ParameterError
 from ..base.robot import find_file, load_actuators, load_model, start_position
@@ -70,11 +63,7 @@ def make_robot(p: SimulatorParameters) -> SimulatedRobot:
     drive = None
     if p.command_interface == "motor_command":
         drive = MotorDrive.from_bandwidth(
-            model,
-            actuators,
-            home,
-            bandwidth=p.drive_bandwidth,
-            damping_ratio=p.drive_damping_ratio,
+            model, actuators, home, bandwidth=p.drive_bandwidth, damping_ratio=p.drive_damping_ratio
         )
     step = p.step or None
     stops = _end_stops(p, model, actuators, home) if p.end_stops else None

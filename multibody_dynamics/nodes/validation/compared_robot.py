@@ -20,26 +20,21 @@ from ..base.robot import DynamicRobotParameters, find_file
 class ComparedRobotParameters(DynamicRobotParameters):
     """What is known of the robot, which of its joints are measured, and how states are filtered."""
 
-    data_file: str = parameter(
-        "",
-        "YAML file of friction, rotor inertias, payloads and inertias, as for `validate --data`,"
-        " found like robot_file; empty: none",
-    )
-    elastic_joints_file: str = parameter(
-        "",
-        "YAML file of springs and motors, found like robot_file, for motor efforts or to watch the"
-        " springs; empty: none",
-    )
+    # fmt: off
+    data_file: str = parameter("",
+        meaning="YAML file of friction, rotor inertias, payloads and inertias, as for `validate"
+        " --data`, found like robot_file; empty: none")
+    elastic_joints_file: str = parameter("",
+        meaning="YAML file of springs and motors, found like robot_file, for motor efforts or to"
+        " watch the springs; empty: none")
     prefix: str = parameter("", "prefix that precedes the robot's joint names in the messages")
-    held_joints: tuple[str, ...] = parameter(
-        (), "joints of the robot that are not in joint_states, such as the fingers of a hand"
-    )
-    held_positions: tuple[float, ...] = parameter(
-        (), "fixed positions of the held_joints, in their order", unit="rad or m"
-    )
-    from_positions: bool = parameter(
-        False, "ignore measured velocities; otherwise they are used if the first state has them"
-    )
+    held_joints: tuple[str, ...] = parameter((),
+        meaning="joints of the robot that are not in joint_states, such as the fingers of a hand")
+    held_positions: tuple[float, ...] = parameter((), unit="rad or m",
+        meaning="fixed positions of the held_joints, in their order")
+    from_positions: bool = parameter(False,
+        meaning="ignore measured velocities; otherwise they are used if the first state has them")
+    # fmt: on
 
     def check(self) -> None:
         super().check()

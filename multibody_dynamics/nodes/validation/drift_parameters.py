@@ -15,25 +15,19 @@ from .compared_robot import ComparedRobotParameters
 class DriftParameters(ComparedRobotParameters):
     """The parameters of drift_node; docs/drift_node.md has them as a table."""
 
+    # fmt: off
     payload_link: str = parameter("", "link on which a payload may change; empty: the last one")
-    cutoff: float = parameter(
-        5.0,
-        "cut-off frequency of the zero-phase filter; at most a fifth of the rate of the states",
-        unit="Hz",
-        bounds=(0.05, 1000.0),
-    )
-    pair_tolerance: float = parameter(
-        0.0,
-        "largest difference between the stamps of a joint state and a motor state that are paired",
-        unit="s",
-        bounds=(0.0, 0.1),
-    )
+    cutoff: float = parameter(5.0, unit="Hz", bounds=(0.05, 1000.0),
+        meaning="cut-off frequency of the zero-phase filter; at most a fifth of the rate of the"
+        " states")
+    pair_tolerance: float = parameter(0.0, unit="s", bounds=(0.0, 0.1),
+        meaning="largest difference between the stamps of a joint state and a motor state that are"
+        " paired")
 
-    state_file: str = parameter(
-        "drift.npz",
-        "file in which the reference and the last days are kept; empty: start a new reference at"
-        " every activation",
-    )
+    state_file: str = parameter("drift.npz",
+        meaning="file in which the reference and the last days are kept; empty: start a new"
+        " reference at every activation")
+    # fmt: on
     segment: float = declared(DriftSettings, "segment")
     block: float = declared(DriftSettings, "block")
     reference: float = declared(DriftSettings, "reference")

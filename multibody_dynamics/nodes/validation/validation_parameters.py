@@ -13,64 +13,30 @@ from .compared_robot import ComparedRobotParameters
 class ValidationParameters(ComparedRobotParameters):
     """The parameters of validation_node; docs/validation_node.md has them as a table."""
 
-    effort: str = parameter(
-        "joint",
-        "side of the springs on which the efforts are measured",
-        choices=("joint", "motor"),
-    )
-    cutoff: float = parameter(
-        10.0,
-        "cut-off frequency of the zero-phase filter; at most a fifth of the rate of the states; the"
-        " outputs are delayed by 3.6 periods of this frequency",
-        unit="Hz",
-        bounds=(0.05, 1000.0),
-    )
-    compared_rate: float = parameter(
-        0.0,
-        "rate of the outputs, rounded to an integer fraction of the rate of the states; 0: eight"
-        " times the cut-off",
-        unit="Hz",
-        bounds=(0.0, 10000.0),
-    )
+    # fmt: off
+    effort: str = parameter("joint", choices=("joint", "motor"),
+        meaning="side of the springs on which the efforts are measured")
+    cutoff: float = parameter(10.0, unit="Hz", bounds=(0.05, 1000.0),
+        meaning="cut-off frequency of the zero-phase filter; at most a fifth of the rate of the"
+        " states; the outputs are delayed by 3.6 periods of this frequency")
+    compared_rate: float = parameter(0.0, unit="Hz", bounds=(0.0, 10000.0),
+        meaning="rate of the outputs, rounded to an integer fraction of the rate of the states; 0:"
+        " eight times the cut-off")
 
-    window: float = parameter(
-        1.0,
-        "time window of the running rms",
-        unit="s",
-        bounds=(1.0, 3600.0),
-        live=True,
-    )
-    max_rms_share: float = parameter(
-        0.1,
-        "warn if the running rms exceeds this share of the robot's effort limit; 0: never",
-        bounds=(0.0, 10.0),
-        live=True,
-    )
-    max_nrms: float = parameter(
-        0.0,
-        "warn if the normalised error since the first state exceeds this; 0: never",
-        bounds=(0.0, 1000.0),
-        live=True,
-    )
+    window: float = parameter(1.0, unit="s", bounds=(1.0, 3600.0), live=True,
+        meaning="time window of the running rms")
+    max_rms_share: float = parameter(0.1, bounds=(0.0, 10.0), live=True,
+        meaning="warn if the running rms exceeds this share of the robot's effort limit; 0: never")
+    max_nrms: float = parameter(0.0, bounds=(0.0, 1000.0), live=True,
+        meaning="warn if the normalised error since the first state exceeds this; 0: never")
 
-    output: str = parameter(
-        "validation",
-        "folder of the recordings and their reports, recording_N; empty: do not record",
-    )
-    silence: float = parameter(
-        5.0,
-        "end a recording and write its report if no state arrives for this long",
-        unit="s",
-        bounds=(0.1, 3600.0),
-        live=True,
-    )
-    longest_recording: float = parameter(
-        3600.0,
-        "end a recording after this long, and begin the next one",
-        unit="s",
-        bounds=(1.0, 86400.0),
-        live=True,
-    )
+    output: str = parameter("validation",
+        meaning="folder of the recordings and their reports, recording_N; empty: do not record")
+    silence: float = parameter(5.0, unit="s", bounds=(0.1, 3600.0), live=True,
+        meaning="end a recording and write its report if no state arrives for this long")
+    longest_recording: float = parameter(3600.0, unit="s", bounds=(1.0, 86400.0), live=True,
+        meaning="end a recording after this long, and begin the next one")
+    # fmt: on
 
     def check(self) -> None:
         super().check()

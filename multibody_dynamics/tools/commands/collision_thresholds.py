@@ -21,33 +21,26 @@ DETAILS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("recording", metavar="RECORDING", type=Path,
-                        help="rosbag2 folder, .mcap, .db3, .csv or .npz file")  # fmt: skip
+    add = parser.add_argument
+    add("recording", metavar="RECORDING", type=Path,
+        help="rosbag2 folder, .mcap, .db3, .csv or .npz file")  # fmt: skip
     add_reading(parser, "joint states of the links (the one named joint_states)")
-    parser.add_argument("--urdf", metavar="ROBOT", type=Path, required=True,
-                        help="URDF file")  # fmt: skip
-    parser.add_argument("--elastic-joints", metavar="YAML", type=Path, required=True,
-                        help="springs and motors")  # fmt: skip
-    parser.add_argument("-o", "--output", metavar="YAML", type=Path,
-                        default=Path("collision_thresholds.yaml"),
-                        help="file to write (%(default)s)")  # fmt: skip
-    parser.add_argument("--margin", metavar="X", type=positive, default=2.0,
-                        help="ratio of the threshold to the largest residual"
-                        " (%(default)s)")  # fmt: skip
-    parser.add_argument("--bandwidth", metavar="RAD/S", type=positive, default=250.0,
-                        help="bandwidth of the smoothed external torques"
-                        " (%(default)s)")  # fmt: skip
-    parser.add_argument("--high-pass", metavar="RAD/S", type=positive, default=10.0,
-                        help="lower frequencies do not count as hits (%(default)s)")  # fmt: skip
-    parser.add_argument("--filter-bandwidth", metavar="HZ", type=positive, default=100.0,
-                        help="bandwidth of the velocity filter, as in the node"
-                        " (%(default)s)")  # fmt: skip
-    parser.add_argument("--filter-order", metavar="N", type=int, default=3,
-                        help="order of the velocity filter, as in the node"
-                        " (%(default)s)")  # fmt: skip
-    parser.add_argument("--state-source", dest="source", metavar="SOURCE",
-                        default="link_and_motor_encoders",
-                        help="source of the state, as in the node (%(default)s)")  # fmt: skip
+    add("--urdf", metavar="ROBOT", type=Path, required=True, help="URDF file")
+    add("--elastic-joints", metavar="YAML", type=Path, required=True, help="springs and motors")
+    add("-o", "--output", metavar="YAML", type=Path, default=Path("collision_thresholds.yaml"),
+        help="file to write (%(default)s)")  # fmt: skip
+    add("--margin", metavar="X", type=positive, default=2.0,
+        help="ratio of the threshold to the largest residual (%(default)s)")  # fmt: skip
+    add("--bandwidth", metavar="RAD/S", type=positive, default=250.0,
+        help="bandwidth of the smoothed external torques (%(default)s)")  # fmt: skip
+    add("--high-pass", metavar="RAD/S", type=positive, default=10.0,
+        help="lower frequencies do not count as hits (%(default)s)")  # fmt: skip
+    add("--filter-bandwidth", metavar="HZ", type=positive, default=100.0,
+        help="bandwidth of the velocity filter, as in the node (%(default)s)")  # fmt: skip
+    add("--filter-order", metavar="N", type=int, default=3,
+        help="order of the velocity filter, as in the node (%(default)s)")  # fmt: skip
+    add("--state-source", dest="source", metavar="SOURCE", default="link_and_motor_encoders",
+        help="source of the state, as in the node (%(default)s)")  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:
@@ -60,11 +53,7 @@ def run(options: argparse.Namespace) -> int:
     settings = chosen(DetectionSettings, options)
     model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity), couplings=options.elastic_joints)
     actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)
-    motion = read_motion(
-        options.recording,
-        model,
-        **reading_of(options),
-    )
+    motion = read_motion(options.recording, model, **reading_of(options))
     learned = learn_from(options.recording, motion, model, actuators, settings)
     print(*motion.used, "", *lines(learned, model, motion.q), sep="\n")
     options.output.write_text(learned.thresholds.to_yaml(model.joint_types), encoding="utf-8")

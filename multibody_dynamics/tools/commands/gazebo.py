@@ -16,22 +16,20 @@ DETAILS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
-    parser.add_argument("--elastic-joints", metavar="YAML", type=Path, required=True,
-                        help="file of linear springs and motors")  # fmt: skip
-    parser.add_argument("--initial", metavar="Q1,Q2,...", default="",
-                        help="initial link positions, rad (0, or the nearest position within the"
-                        " limits)")  # fmt: skip
-    parser.add_argument("--lock", metavar="JOINT=POSITION,...", default="",
-                        help="joints to fix, such as those of a gripper, rad or m; joints that"
-                        " follow them are fixed, too")  # fmt: skip
-    parser.add_argument("--namespace", type=namespace, default="",
-                        help="namespace of the controller manager")  # fmt: skip
-    parser.add_argument("--prefix", default="",
-                        help="prefix for the names of joints and links")  # fmt: skip
-    parser.add_argument("-o", "--output", metavar="FOLDER", type=Path,
-                        default=Path("gazebo_robot"),
-                        help="folder for the files (%(default)s)")  # fmt: skip
+    add = parser.add_argument
+    add("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
+    add("--elastic-joints", metavar="YAML", type=Path, required=True,
+        help="file of linear springs and motors")  # fmt: skip
+    add("--initial", metavar="Q1,Q2,...", default="",
+        help="initial link positions, rad (0, or the nearest position within the"
+        " limits)")  # fmt: skip
+    add("--lock", metavar="JOINT=POSITION,...", default="",
+        help="joints to fix, such as those of a gripper, rad or m; joints that follow them are"
+        " fixed, too")  # fmt: skip
+    add("--namespace", type=namespace, default="", help="namespace of the controller manager")
+    add("--prefix", default="", help="prefix for the names of joints and links")
+    add("-o", "--output", metavar="FOLDER", type=Path, default=Path("gazebo_robot"),
+        help="folder for the files (%(default)s)")  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:

@@ -27,63 +27,59 @@ OF_CONTROLLER = ("bandwidth", "position", "disturbance_bandwidth", "base_frequen
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
-    parser.add_argument("-o", "--output", metavar="DIR", type=Path, required=True,
-                        help="folder for the files, which replace older ones")  # fmt: skip
-    parser.add_argument("--name", metavar="NAME", default="",
-                        help="prefix of all names in C (default: the name of the"
-                        " robot)")  # fmt: skip
+    add = parser.add_argument
+    add("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
+    add("-o", "--output", metavar="DIR", type=Path, required=True,
+        help="folder for the files, which replace older ones")  # fmt: skip
+    add("--name", metavar="NAME", default="",
+        help="prefix of all names in C (default: the name of the robot)")  # fmt: skip
     add_gravity(parser)
     _add_dynamics(parser.add_argument_group("dynamics"))
     _add_controller(parser.add_argument_group("controller"))
 
 
 def _add_dynamics(group: Any) -> None:
-    group.add_argument("--order", type=int, choices=(0, 1, 2), default=OF_DYNAMICS["order"],
-                       help="highest time derivative of the torques (%(default)s)")  # fmt: skip
-    group.add_argument("--precision", choices=("double", "float"), default="double",
-                       help="type of all numbers (%(default)s)")  # fmt: skip
-    group.add_argument("--payload", metavar="LINK", default="",
-                       help="take a payload on this link as an input of every call")  # fmt: skip
-    group.add_argument("--wrench", metavar="LINK", action="append", default=[],
-                       help="take the external wrench on this link as an input of every call;"
-                       " may be repeated")  # fmt: skip
-    group.add_argument("--gravity-input", action="store_true",
-                       help="take the gravity vector as an input of every call")  # fmt: skip
+    add = group.add_argument
+    add("--order", type=int, choices=(0, 1, 2), default=OF_DYNAMICS["order"],
+        help="highest time derivative of the torques (%(default)s)")  # fmt: skip
+    add("--precision", choices=("double", "float"), default="double",
+        help="type of all numbers (%(default)s)")  # fmt: skip
+    add("--payload", metavar="LINK", default="",
+        help="take a payload on this link as an input of every call")  # fmt: skip
+    add("--wrench", metavar="LINK", action="append", default=[],
+        help="take the external wrench on this link as an input of every call; may be"
+        " repeated")  # fmt: skip
+    add("--gravity-input", action="store_true",
+        help="take the gravity vector as an input of every call")  # fmt: skip
 
 
 def _add_controller(group: Any) -> None:
-    group.add_argument("--elastic-joints", metavar="YAML", type=Path,
-                       help="file of the springs and motors; required with --law")  # fmt: skip
-    group.add_argument("--law", choices=GENERATED_LAWS,
-                       help="control law; hold only stops the arm and holds it")  # fmt: skip
-    group.add_argument("--bandwidth", metavar="W", type=float,
-                       help="bandwidth of the law in rad/s (default: that of the law)")  # fmt: skip
-    group.add_argument("--position", metavar="Q", type=numbers, nargs="+",
-                       help="position for which gains are designed, one number per joint, with"
-                       " commas or spaces between them (default: the middle of the joint"
-                       " limits)")  # fmt: skip
-    group.add_argument("--disturbance-bandwidth", metavar="W", type=float,
-                       help="bandwidth of the compensation of disturbances in rad/s; 0 for none"
-                       " (default: that of the law)")  # fmt: skip
-    group.add_argument("--base-frequency", metavar="F", type=float,
-                       help="natural frequency of the robot's base in Hz, which limits that"
-                       " bandwidth for the links; 0: rigid (default: that of the law)")  # fmt: skip
-    group.add_argument("--friction", metavar="SHARE", type=float,
-                       help="share of the motor friction that is compensated (default: all of"
-                       " it)")  # fmt: skip
-    group.add_argument("--period", metavar="T", type=float,
-                       help="duration of a cycle in s (0.001)")  # fmt: skip
-    group.add_argument("--delay", metavar="T", type=float,
-                       help="time from a sample to the effect of its torque in s (0)")  # fmt: skip
-    group.add_argument("--filter-bandwidth", metavar="F", type=float,
-                       help="bandwidth of the filters of the measured positions in Hz"
-                       " (default: that of flatness_controller_node)")  # fmt: skip
-    group.add_argument("--stop-acceleration", metavar="A", type=float,
-                       help="largest acceleration of the path to rest in rad/s^2 or m/s^2"
-                       " (10)")  # fmt: skip
-    group.add_argument("--torque-rate", metavar="R", type=float,
-                       help="limit of the torque rates in N m/s (none)")  # fmt: skip
+    add = group.add_argument
+    add("--elastic-joints", metavar="YAML", type=Path,
+        help="file of the springs and motors; required with --law")  # fmt: skip
+    add("--law", choices=GENERATED_LAWS, help="control law; hold only stops the arm and holds it")
+    add("--bandwidth", metavar="W", type=float,
+        help="bandwidth of the law in rad/s (default: that of the law)")  # fmt: skip
+    add("--position", metavar="Q", type=numbers, nargs="+",
+        help="position for which gains are designed, one number per joint, with commas or spaces"
+        " between them (default: the middle of the joint limits)")  # fmt: skip
+    add("--disturbance-bandwidth", metavar="W", type=float,
+        help="bandwidth of the compensation of disturbances in rad/s; 0 for none (default: that of"
+        " the law)")  # fmt: skip
+    add("--base-frequency", metavar="F", type=float,
+        help="natural frequency of the robot's base in Hz, which limits that bandwidth for the"
+        " links; 0: rigid (default: that of the law)")  # fmt: skip
+    add("--friction", metavar="SHARE", type=float,
+        help="share of the motor friction that is compensated (default: all of it)")  # fmt: skip
+    add("--period", metavar="T", type=float, help="duration of a cycle in s (0.001)")
+    add("--delay", metavar="T", type=float,
+        help="time from a sample to the effect of its torque in s (0)")  # fmt: skip
+    add("--filter-bandwidth", metavar="F", type=float,
+        help="bandwidth of the filters of the measured positions in Hz (default: that of"
+        " flatness_controller_node)")  # fmt: skip
+    add("--stop-acceleration", metavar="A", type=float,
+        help="largest acceleration of the path to rest in rad/s^2 or m/s^2 (10)")  # fmt: skip
+    add("--torque-rate", metavar="R", type=float, help="limit of the torque rates in N m/s (none)")
 
 
 def run(options: argparse.Namespace) -> int:

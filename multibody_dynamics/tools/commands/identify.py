@@ -23,84 +23,76 @@ DETAILS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("recordings", metavar="RECORDING", type=Path, nargs="+",
-                        help="rosbag2 folders, .mcap, .db3, .csv or .npz files")  # fmt: skip
-    parser.add_argument("--only", choices=("springs",),
-                        help="fit only the springs, each alone")  # fmt: skip
-    parser.add_argument("--urdf", metavar="ROBOT", type=Path,
-                        help="URDF file; required, except with --only springs and torques of"
-                        " sensors or motors")  # fmt: skip
-    parser.add_argument("--elastic-joints", metavar="YAML", type=Path,
-                        help="springs and motors as known so far (all joints are"
-                        " rigid)")  # fmt: skip
+    add = parser.add_argument
+    add("recordings", metavar="RECORDING", type=Path, nargs="+",
+        help="rosbag2 folders, .mcap, .db3, .csv or .npz files")  # fmt: skip
+    add("--only", choices=("springs",), help="fit only the springs, each alone")
+    add("--urdf", metavar="ROBOT", type=Path,
+        help="URDF file; required, except with --only springs and torques of sensors"
+        " or motors")  # fmt: skip
+    add("--elastic-joints", metavar="YAML", type=Path,
+        help="springs and motors as known so far (all joints are rigid)")  # fmt: skip
     add_reading(parser, "joint states of the links (all with joints of the robot; with --only"
                 " springs, the one named joint_states)")  # fmt: skip
     _add_data(parser.add_argument_group("links, friction, motors and springs together"))
     _add_springs(parser.add_argument_group("--only springs"))
-    parser.add_argument("-o", "--output", metavar="FOLDER", type=Path,
-                        help="folder for identified.json, covariance.npz, report.json and"
-                        " identification.png (identified), or for springs.yaml and springs.png"
-                        " (springs)")  # fmt: skip
+    add("-o", "--output", metavar="FOLDER", type=Path,
+        help="folder for identified.json, covariance.npz, report.json and identification.png"
+        " (identified), or for springs.yaml and springs.png (springs)")  # fmt: skip
 
 
 def _add_data(parser: argparse._ArgumentGroup) -> None:
     """How to read and use the recordings, which parameters there are, and what is known."""
-    parser.add_argument("--effort", choices=("joint", "motor"), default="joint",
-                        help="side of the springs on which the efforts of a recording without motor"
-                        " positions were measured (%(default)s)")  # fmt: skip
-    parser.add_argument("--payload", metavar="NAME=KG", type=assignment, action="append",
-                        default=[],
-                        help="mass of the load carried in the recording of this name, which"
-                        " determines drive gains; may be repeated")  # fmt: skip
-    parser.add_argument("--payload-body", metavar="BODY",
-                        help="body that carries the load (the last one)")  # fmt: skip
-    parser.add_argument("--gain", metavar="JOINT=K", type=assignment, action="append", default=[],
-                        help="known drive gain, N m/A (the one that explains the currents with the"
-                        " masses of the URDF); may be repeated")  # fmt: skip
-    parser.add_argument("--held-out", metavar="N", type=whole(0, 10_000),
-                        help="number of recordings, counted from the last one, that are not fitted"
-                        " but used to test the result (1; for a single recording, its last"
-                        " quarter)")  # fmt: skip
-    parser.add_argument("--cutoff", metavar="HZ", type=positive,
-                        help="highest frequency used (estimated from the data: where the motion is"
-                        " lost in noise)")  # fmt: skip
-    parser.add_argument("--stribeck", action="store_true", help="add a Stribeck term to friction")
-    parser.add_argument("--load-friction", action="store_true",
-                        help="let Coulomb friction grow with the torque")  # fmt: skip
-    parser.add_argument("--no-links", action="store_true",
-                        help="keep the inertias of the URDF")  # fmt: skip
-    parser.add_argument("--no-delays", action="store_true",
-                        help="assume that torques were recorded without delay")  # fmt: skip
-    parser.add_argument("--prior", metavar="X", type=positive, default=0.5,
-                        help="expected relative error of the inertias in the URDF, as a standard"
-                        " deviation (%(default)s)")  # fmt: skip
-    parser.add_argument("--mass-range", metavar="X", type=positive, default=0.5,
-                        help="keep the mass of each link within a factor of 1 + X of that in the"
-                        " URDF (%(default)s)")  # fmt: skip
-    parser.add_argument("--spectral", action="store_true",
-                        help="weight every frequency by the inverse of the residuals' power there;"
-                        " for models that are exact up to noise")  # fmt: skip
-    parser.add_argument("--keep-outliers", action="store_true",
-                        help="fit all samples, even those that do not follow the"
-                        " equations")  # fmt: skip
+    add = parser.add_argument
+    add("--effort", choices=("joint", "motor"), default="joint",
+        help="side of the springs on which the efforts of a recording without motor positions were"
+        " measured (%(default)s)")  # fmt: skip
+    add("--payload", metavar="NAME=KG", type=assignment, action="append", default=[],
+        help="mass of the load carried in the recording of this name, which determines drive gains;"
+        " may be repeated")  # fmt: skip
+    add("--payload-body", metavar="BODY", help="body that carries the load (the last one)")
+    add("--gain", metavar="JOINT=K", type=assignment, action="append", default=[],
+        help="known drive gain, N m/A (the one that explains the currents with the masses of the"
+        " URDF); may be repeated")  # fmt: skip
+    add("--held-out", metavar="N", type=whole(0, 10_000),
+        help="number of recordings, counted from the last one, that are not fitted but used to test"
+        " the result (1; for a single recording, its last quarter)")  # fmt: skip
+    add("--cutoff", metavar="HZ", type=positive,
+        help="highest frequency used (estimated from the data: where the motion is"
+        " lost in noise)")  # fmt: skip
+    add("--stribeck", action="store_true", help="add a Stribeck term to friction")
+    add("--load-friction", action="store_true", help="let Coulomb friction grow with the torque")
+    add("--no-links", action="store_true", help="keep the inertias of the URDF")
+    add("--no-delays", action="store_true", help="assume that torques were recorded without delay")
+    add("--prior", metavar="X", type=positive, default=0.5,
+        help="expected relative error of the inertias in the URDF, as a standard deviation"
+        " (%(default)s)")  # fmt: skip
+    add("--mass-range", metavar="X", type=positive, default=0.5,
+        help="keep the mass of each link within a factor of 1 + X of that in the URDF"
+        " (%(default)s)")  # fmt: skip
+    add("--spectral", action="store_true",
+        help="weight every frequency by the inverse of the residuals' power there; for models that"
+        " are exact up to noise")  # fmt: skip
+    add("--keep-outliers", action="store_true",
+        help="fit all samples, even those that do not follow the equations")  # fmt: skip
 
 
 def _add_springs(parser: argparse._ArgumentGroup) -> None:
     """Torques and laws of single springs."""
-    parser.add_argument("--torque", choices=("sensor", "links", "motors"), default="",
-                        help="source of the joint torque: %(choices)s (the sensor if recorded, else"
-                        " the links)")  # fmt: skip
-    parser.add_argument("--law", choices=("auto", "linear", "cubic", "polynomial", "table"),
-                        default="auto",
-                        help="spring law: %(choices)s; auto selects by BIC")  # fmt: skip
-    parser.add_argument("--window", metavar="S", type=positive,
-                        help="time window for smoothing and differentiating the motion, s (at"
-                        " least 0.03; from the noise of the positions)")  # fmt: skip
-    parser.add_argument("--rate", metavar="HZ", type=positive,
-                        help="fitted samples per second (all that were recorded)")  # fmt: skip
-    parser.add_argument("--robust", action="store_true", help="reject outliers")
-    parser.add_argument("--no-bias", dest="bias", action="store_false",
-                        help="assume that the torque has no constant error")  # fmt: skip
+    add = parser.add_argument
+    add("--torque", choices=("sensor", "links", "motors"), default="",
+        help="source of the joint torque: %(choices)s (the sensor if recorded, else"
+        " the links)")  # fmt: skip
+    add("--law", choices=("auto", "linear", "cubic", "polynomial", "table"), default="auto",
+        help="spring law: %(choices)s; auto selects by BIC")  # fmt: skip
+    add("--window", metavar="S", type=positive,
+        help="time window for smoothing and differentiating the motion, s (at least 0.03; from the"
+        " noise of the positions)")  # fmt: skip
+    add("--rate", metavar="HZ", type=positive,
+        help="fitted samples per second (all that were recorded)")  # fmt: skip
+    add("--robust", action="store_true", help="reject outliers")
+    add("--no-bias", dest="bias", action="store_false",
+        help="assume that the torque has no constant error")  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:

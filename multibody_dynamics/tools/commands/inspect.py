@@ -20,22 +20,23 @@ MOST_DRIVES = 8  # lines
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
-    parser.add_argument("--elastic-joints", metavar="YAML", type=Path,
-                        help="springs and motors: their resonances, their sag and how much of the"
-                        " motors a motion uses; their feedforward is timed as well")  # fmt: skip
-    parser.add_argument("--rate", metavar="HZ", type=positive, default=1000.0,
-                        help="rate of the control cycle (%(default)s)")  # fmt: skip
-    parser.add_argument("--picture", metavar="FILE", type=Path,
-                        help="draw the robot and its kinematic tree, as `plot` does")  # fmt: skip
-    parser.add_argument("--full", "--tables", action="store_true",
-                        help="print every number of the model, for comparison with a data sheet,"
-                        " and every note")  # fmt: skip
-    parser.add_argument("--springs", metavar="YAML", type=Path,
-                        help="write what the URDF declares of springs, gears and motors to a file"
-                        " for --elastic-joints, to be completed")  # fmt: skip
-    parser.add_argument("--no-timing", dest="timing", action="store_false",
-                        help="skip the timing and thus the compilation")  # fmt: skip
+    add = parser.add_argument
+    add("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
+    add("--elastic-joints", metavar="YAML", type=Path,
+        help="springs and motors: their resonances, their sag and how much of the motors a motion"
+        " uses; their feedforward is timed as well")  # fmt: skip
+    add("--rate", metavar="HZ", type=positive, default=1000.0,
+        help="rate of the control cycle (%(default)s)")  # fmt: skip
+    add("--picture", metavar="FILE", type=Path,
+        help="draw the robot and its kinematic tree, as `plot` does")  # fmt: skip
+    add("--full", "--tables", action="store_true",
+        help="print every number of the model, for comparison with a data sheet, and"
+        " every note")  # fmt: skip
+    add("--springs", metavar="YAML", type=Path,
+        help="write what the URDF declares of springs, gears and motors to a file for"
+        " --elastic-joints, to be completed")  # fmt: skip
+    add("--no-timing", dest="timing", action="store_false",
+        help="skip the timing and thus the compilation")  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:

@@ -23,9 +23,9 @@ RENAMED = {"robot": "urdf"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("system", metavar="SYSTEM", nargs="?", choices=tuple(SYSTEMS),
-                        default=next(iter(SYSTEMS)),
-                        help="%(choices)s (%(default)s)")  # fmt: skip
+    add = parser.add_argument
+    add("system", metavar="SYSTEM", nargs="?", choices=tuple(SYSTEMS), default=next(iter(SYSTEMS)),
+        help="%(choices)s (%(default)s)")  # fmt: skip
     users: dict[str, list[tuple[str, Argument]]] = {}
     for system, each in SYSTEMS.items():
         for argument in each.arguments:
@@ -36,15 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default = f" ({argument.default})" if argument.choices and argument.default else ""
         choices = ",".join(filter(None, argument.choices))
         metavar = f"{{{choices}}}" if choices else name.upper()
-        parser.add_argument(_option(name), dest=name, metavar=metavar,
-                            choices=argument.choices or None,
-                            type=namespace if name == "namespace" else str,
-                            help=only + argument.description + default)  # fmt: skip
-    parser.add_argument("--logs", metavar="FOLDER", type=Path,
-                        help="keep the output of every node in this folder")  # fmt: skip
+        add(_option(name), dest=name, metavar=metavar, choices=argument.choices or None,
+            type=namespace if name == "namespace" else str,
+            help=only + argument.description + default)  # fmt: skip
+    add("--logs", metavar="FOLDER", type=Path, help="keep the output of every node in this folder")
     add_view(parser, "show the robot in the browser")
-    parser.add_argument("--domain-id", metavar="N", type=domain,
-                        help="ROS domain (ROS_DOMAIN_ID, else 0)")  # fmt: skip
+    add("--domain-id", metavar="N", type=domain, help="ROS domain (ROS_DOMAIN_ID, else 0)")
 
 
 def chosen_nodes(options: argparse.Namespace) -> list[NodeStart]:

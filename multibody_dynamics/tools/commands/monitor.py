@@ -16,22 +16,21 @@ DETAILS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--urdf", metavar="ROBOT", type=Path, help="URDF file, for its limits")
-    parser.add_argument("--torques", metavar="TOPIC", type=topic,
-                        help="JointState with efforts (the first with a publisher of"
-                        " flatness_controller_node/motor_torque, task_space_node/torque,"
-                        " feedforward_node/torque)")  # fmt: skip
-    parser.add_argument("--states", metavar="TOPIC", type=topic, default="joint_states",
-                        help="JointState with positions (%(default)s)")  # fmt: skip
-    parser.add_argument("--namespace", type=namespace, default="",
-                        help="namespace of the topics")  # fmt: skip
-    parser.add_argument("--stale-after", metavar="S", type=positive, default=0.2,
-                        help="mark a topic as stale after this time without messages, s"
-                        " (%(default)s)")  # fmt: skip
-    parser.add_argument("--once", action="store_true", help="print one table and exit")
-    parser.add_argument("--timeout", metavar="S", type=positive, default=10.0,
-                        help="with --once: exit with status 1 if no torques arrive within this"
-                        " time, s (10)")  # fmt: skip
+    add = parser.add_argument
+    add("--urdf", metavar="ROBOT", type=Path, help="URDF file, for its limits")
+    add("--torques", metavar="TOPIC", type=topic,
+        help="JointState with efforts (the first with a publisher of"
+        " flatness_controller_node/motor_torque, task_space_node/torque,"
+        " feedforward_node/torque)")  # fmt: skip
+    add("--states", metavar="TOPIC", type=topic, default="joint_states",
+        help="JointState with positions (%(default)s)")  # fmt: skip
+    add("--namespace", type=namespace, default="", help="namespace of the topics")
+    add("--stale-after", metavar="S", type=positive, default=0.2,
+        help="mark a topic as stale after this time without messages, s (%(default)s)")  # fmt: skip
+    add("--once", action="store_true", help="print one table and exit")
+    add("--timeout", metavar="S", type=positive, default=10.0,
+        help="with --once: exit with status 1 if no torques arrive within this time,"
+        " s (10)")  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:

@@ -16,19 +16,17 @@ DETAILS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
-    parser.add_argument("-o", "--output", metavar="FILE", type=Path, default=Path("model.png"),
-                        help="picture file; the suffix selects the format"
-                        " (%(default)s)")  # fmt: skip
-    parser.add_argument("--configuration", metavar="Q1,Q2,...", type=numbers,
-                        help="joint positions, rad or m, in the order of `inspect`")  # fmt: skip
-    parser.add_argument("--view", metavar="ELEVATION,AZIMUTH", type=numbers,
-                        help="in degrees (that from which the joints are farthest"
-                        " apart)")  # fmt: skip
-    parser.add_argument("--root", metavar="LINK",
-                        help="draw only what this link carries, with its other joints"
-                        " locked")  # fmt: skip
-    parser.add_argument("--tip", metavar="LINK", help="draw only the chain to this link")
+    add = parser.add_argument
+    add("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
+    add("-o", "--output", metavar="FILE", type=Path, default=Path("model.png"),
+        help="picture file; the suffix selects the format (%(default)s)")  # fmt: skip
+    add("--configuration", metavar="Q1,Q2,...", type=numbers,
+        help="joint positions, rad or m, in the order of `inspect`")  # fmt: skip
+    add("--view", metavar="ELEVATION,AZIMUTH", type=numbers,
+        help="in degrees (that from which the joints are farthest apart)")  # fmt: skip
+    add("--root", metavar="LINK",
+        help="draw only what this link carries, with its other joints locked")  # fmt: skip
+    add("--tip", metavar="LINK", help="draw only the chain to this link")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -22,52 +22,49 @@ DETAILS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("recordings", metavar="RECORDING", type=Path, nargs="*",
-                        help="recordings that were not used for the fit, in the formats of"
-                        " validate")  # fmt: skip
-    parser.add_argument("--urdf", metavar="ROBOT", type=Path, required=True,
-                        help="URDF file that was given to identify")  # fmt: skip
-    parser.add_argument("--elastic-joints", metavar="YAML", type=Path,
-                        help="file of springs and motors that was given to"
-                        " identify")  # fmt: skip
-    parser.add_argument("--identified", metavar="FOLDER", type=Path, default=Path("identified"),
-                        help="output folder of identify (%(default)s)")  # fmt: skip
-    parser.add_argument("--excitation", metavar="FOLDER", type=Path, action="append", default=[],
-                        help="output folder of excite, for the report; may be"
-                        " repeated")  # fmt: skip
-    parser.add_argument("--written", metavar="FOLDER", type=Path,
-                        help="output folder of write-back, for the report")  # fmt: skip
+    add = parser.add_argument
+    add("recordings", metavar="RECORDING", type=Path, nargs="*",
+        help="recordings that were not used for the fit, in the formats of validate")  # fmt: skip
+    add("--urdf", metavar="ROBOT", type=Path, required=True,
+        help="URDF file that was given to identify")  # fmt: skip
+    add("--elastic-joints", metavar="YAML", type=Path,
+        help="file of springs and motors that was given to identify")  # fmt: skip
+    add("--identified", metavar="FOLDER", type=Path, default=Path("identified"),
+        help="output folder of identify (%(default)s)")  # fmt: skip
+    add("--excitation", metavar="FOLDER", type=Path, action="append", default=[],
+        help="output folder of excite, for the report; may be repeated")  # fmt: skip
+    add("--written", metavar="FOLDER", type=Path,
+        help="output folder of write-back, for the report")  # fmt: skip
     _add_prediction(parser)
     _add_recording(parser)
-    parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("proof"),
-                        help="folder for report.html and proof.json (%(default)s)")  # fmt: skip
+    add("-o", "--output", metavar="FOLDER", type=Path, default=Path("proof"),
+        help="folder for report.html and proof.json (%(default)s)")  # fmt: skip
 
 
 def _add_prediction(parser: argparse.ArgumentParser) -> None:
     """What to simulate."""
-    parser.add_argument("--initial-error", dest="stated", metavar="SHARE", type=positive,
-                        default=0.2,
-                        help="relative error of every parameter of the data sheet, for the case"
-                        " before the identification (%(default)s)")  # fmt: skip
-    parser.add_argument("--motion", metavar="FILE", type=Path,
-                        help="trajectory to follow, .csv, .yaml or a bag, from rest to rest (a fast"
-                        " motion within the limits)")  # fmt: skip
-    parser.add_argument("--laws", metavar="NAME,...", type=lambda text: tuple(text.split(",")),
-                        help="laws of the command study; the default law is always included"
-                        " (pd-full-comp,pd-full,pd-integral,sf-full-comp,sf-full)")  # fmt: skip
-    parser.add_argument("--draws", metavar="N", type=whole(0, 100_000), default=20,
-                        help="number of robots drawn for each case; 0: no simulation"
-                        " (%(default)s)")  # fmt: skip
-    parser.add_argument("--plant", choices=("internal", "mujoco"), default="internal",
-                        help="simulator (%(default)s)")  # fmt: skip
-    parser.add_argument("--bits", metavar="N", type=whole(1, 40), default=18,
-                        help="encoder bits per turn of the joint (%(default)s)")  # fmt: skip
-    parser.add_argument("--rate", metavar="HZ", type=positive, default=1000.0,
-                        help="control cycles per second (%(default)s)")  # fmt: skip
-    parser.add_argument("--seed", metavar="N", type=whole(0, 2**32 - 1), default=0,
-                        help="seed of all random numbers (%(default)s)")  # fmt: skip
-    parser.add_argument("--workers", metavar="N", type=whole(1, 1024),
-                        default=os.cpu_count() or 1, help="processes (one per core)")  # fmt: skip
+    add = parser.add_argument
+    add("--initial-error", dest="stated", metavar="SHARE", type=positive, default=0.2,
+        help="relative error of every parameter of the data sheet, for the case before the"
+        " identification (%(default)s)")  # fmt: skip
+    add("--motion", metavar="FILE", type=Path,
+        help="trajectory to follow, .csv, .yaml or a bag, from rest to rest (a fast motion within"
+        " the limits)")  # fmt: skip
+    add("--laws", metavar="NAME,...", type=lambda text: tuple(text.split(",")),
+        help="laws of the command study; the default law is always included"
+        " (pd-full-comp,pd-full,pd-integral,sf-full-comp,sf-full)")  # fmt: skip
+    add("--draws", metavar="N", type=whole(0, 100_000), default=20,
+        help="number of robots drawn for each case; 0: no simulation (%(default)s)")  # fmt: skip
+    add("--plant", choices=("internal", "mujoco"), default="internal",
+        help="simulator (%(default)s)")  # fmt: skip
+    add("--bits", metavar="N", type=whole(1, 40), default=18,
+        help="encoder bits per turn of the joint (%(default)s)")  # fmt: skip
+    add("--rate", metavar="HZ", type=positive, default=1000.0,
+        help="control cycles per second (%(default)s)")  # fmt: skip
+    add("--seed", metavar="N", type=whole(0, 2**32 - 1), default=0,
+        help="seed of all random numbers (%(default)s)")  # fmt: skip
+    add("--workers", metavar="N", type=whole(1, 1024), default=os.cpu_count() or 1,
+        help="processes (one per core)")  # fmt: skip
 
 
 def _add_recording(parser: argparse.ArgumentParser) -> None:

@@ -18,19 +18,17 @@ DETAILS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("topics", metavar="TOPICS", nargs="*",
-                        help="names, or patterns such as '*/commands', relative to the"
-                        " namespace")  # fmt: skip
-    parser.add_argument("-o", "--output", metavar="BAG", type=Path, required=True,
-                        help="folder of the bag, which must not exist yet")  # fmt: skip
-    parser.add_argument("--duration", metavar="S", type=positive,
-                        help="end after this long, counted from the first message, s")  # fmt: skip
-    parser.add_argument("--all", action="store_true", help="record all topics in the namespace")
-    parser.add_argument("--namespace", type=namespace, default="",
-                        help="namespace of the topics")  # fmt: skip
-    parser.add_argument("--timeout", metavar="S", type=positive, default=10.0,
-                        help="give up if nothing was published within this time, s"
-                        " (%(default)g)")  # fmt: skip
+    add = parser.add_argument
+    add("topics", metavar="TOPICS", nargs="*",
+        help="names, or patterns such as '*/commands', relative to the namespace")  # fmt: skip
+    add("-o", "--output", metavar="BAG", type=Path, required=True,
+        help="folder of the bag, which must not exist yet")  # fmt: skip
+    add("--duration", metavar="S", type=positive,
+        help="end after this long, counted from the first message, s")  # fmt: skip
+    add("--all", action="store_true", help="record all topics in the namespace")
+    add("--namespace", type=namespace, default="", help="namespace of the topics")
+    add("--timeout", metavar="S", type=positive, default=10.0,
+        help="give up if nothing was published within this time, s (%(default)g)")  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:

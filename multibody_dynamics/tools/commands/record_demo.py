@@ -14,12 +14,11 @@ VARIANTS = ("full", "quasi_static", "rigid")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", metavar="FOLDER", type=Path,
-                        help="folder with the parameters.yaml of the nodes")  # fmt: skip
-    parser.add_argument("--variant", choices=VARIANTS, default="full",
-                        help="variant of the running feedforward (%(default)s)")  # fmt: skip
-    parser.add_argument("--namespace", type=namespace, default="",
-                        help="namespace of the nodes")  # fmt: skip
+    add = parser.add_argument
+    add("folder", metavar="FOLDER", type=Path, help="folder with the parameters.yaml of the nodes")
+    add("--variant", choices=VARIANTS, default="full",
+        help="variant of the running feedforward (%(default)s)")  # fmt: skip
+    add("--namespace", type=namespace, default="", help="namespace of the nodes")
 
 
 def run(options: argparse.Namespace) -> int:

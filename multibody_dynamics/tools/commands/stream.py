@@ -20,32 +20,31 @@ DETAILS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help=f".csv or .parquet file, a bag, or {KINDS[0]}"
-                        f" or {KINDS[1]}: a stream that is generated like one")  # fmt: skip
-    parser.add_argument("--topic", default="", help="topic of a bag (the one named joint_targets or"
-                        " joint_trajectory)")  # fmt: skip
-    parser.add_argument("--episode", metavar="N", type=whole(0, 10**9),
-                        help="of a .parquet file with several (the only one)")  # fmt: skip
-    parser.add_argument("--joints", metavar="NAME,...", type=names, default=(),
-                        help="joints of the actions in a .parquet file, in their order (those of"
-                        " meta/info.json)")  # fmt: skip
-    parser.add_argument("--urdf", metavar="ROBOT", type=Path, help="URDF file (the Panda)")
-    parser.add_argument("--elastic-joints", "--springs", metavar="YAML", type=Path,
-                        help="springs and motors (those of the Panda)")  # fmt: skip
-    parser.add_argument("--plant", choices=("internal", "mujoco"), default="internal",
-                        help="simulator (%(default)s)")  # fmt: skip
-    parser.add_argument("--torque-rate", metavar="RATE", type=positive, default=1000.0,
-                        help="limit of the rates of the motor torques, N m/s"
-                        " (%(default)s)")  # fmt: skip
-    parser.add_argument("--unstamped", action="store_true",
-                        help="let times count from the arrival of each message, as if it had no"
-                        " stamp")  # fmt: skip
-    parser.add_argument("--save", metavar="CSV", type=Path,
-                        help="also write the targets to a file")  # fmt: skip
+    add = parser.add_argument
+    add("file", metavar="FILE",
+        help=f".csv or .parquet file, a bag, or {KINDS[0]}"
+        f" or {KINDS[1]}: a stream that is generated like one")  # fmt: skip
+    add("--topic", default="",
+        help="topic of a bag (the one named joint_targets or joint_trajectory)")  # fmt: skip
+    add("--episode", metavar="N", type=whole(0, 10**9),
+        help="of a .parquet file with several (the only one)")  # fmt: skip
+    add("--joints", metavar="NAME,...", type=names, default=(),
+        help="joints of the actions in a .parquet file, in their order (those of"
+        " meta/info.json)")  # fmt: skip
+    add("--urdf", metavar="ROBOT", type=Path, help="URDF file (the Panda)")
+    add("--elastic-joints", "--springs", metavar="YAML", type=Path,
+        help="springs and motors (those of the Panda)")  # fmt: skip
+    add("--plant", choices=("internal", "mujoco"), default="internal",
+        help="simulator (%(default)s)")  # fmt: skip
+    add("--torque-rate", metavar="RATE", type=positive, default=1000.0,
+        help="limit of the rates of the motor torques, N m/s (%(default)s)")  # fmt: skip
+    add("--unstamped", action="store_true",
+        help="let times count from the arrival of each message, as if it had no stamp")  # fmt: skip
+    add("--save", metavar="CSV", type=Path, help="also write the targets to a file")
     add_gravity(parser)
     add_view(parser, "write a page that plays the motion of the robot, motion.html")
-    parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("stream"),
-                        help="folder for report.html (%(default)s)")  # fmt: skip
+    add("-o", "--output", metavar="FOLDER", type=Path, default=Path("stream"),
+        help="folder for report.html (%(default)s)")  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:

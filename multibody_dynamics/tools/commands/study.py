@@ -33,50 +33,46 @@ CHOICES = ("robots", "urdf", "springs", "stiffnesses", "laws", "conditions", "pl
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-o", "--output", metavar="DIR", type=Path, default=Path("study"),
-                        help="folder for report.html, study.json and study.csv"
-                        " (%(default)s)")  # fmt: skip
-    parser.add_argument("--quick", dest="is_quick", action="store_true",
-                        help="a first look: the Panda with the given springs, the main laws, two"
-                        " draws, and the conditions exact, error, delay and"
-                        " contact")  # fmt: skip
-    parser.add_argument("--results", metavar="JSON", type=Path, nargs="+",
-                        help="do not simulate: merge these study.json files, and write report and"
-                        " tables again")  # fmt: skip
+    add = parser.add_argument
+    add("-o", "--output", metavar="DIR", type=Path, default=Path("study"),
+        help="folder for report.html, study.json and study.csv (%(default)s)")  # fmt: skip
+    add("--quick", dest="is_quick", action="store_true",
+        help="a first look: the Panda with the given springs, the main laws, two draws, and the"
+        " conditions exact, error, delay and contact")  # fmt: skip
+    add("--results", metavar="JSON", type=Path, nargs="+",
+        help="do not simulate: merge these study.json files, and write report and"
+        " tables again")  # fmt: skip
     _add_choices(parser)
     add_view(parser, "write a page ROBOT.html that plays the motion of each studied robot")
-    parser.add_argument("--draws", metavar="N", type=whole(1, 100_000),
-                        help="random models per row of the main laws with errors in all parameters;"
-                        " a fifth of this, but at least two, in other rows (20)")  # fmt: skip
-    parser.add_argument("--seed", metavar="N", type=whole(0, 2**32 - 1), default=0,
-                        help="seed of all random numbers (%(default)s)")  # fmt: skip
-    parser.add_argument("--workers", metavar="N", type=whole(1, 1024),
-                        default=os.cpu_count() or 1, help="processes (one per core)")  # fmt: skip
+    add("--draws", metavar="N", type=whole(1, 100_000),
+        help="random models per row of the main laws with errors in all parameters; a fifth of"
+        " this, but at least two, in other rows (20)")  # fmt: skip
+    add("--seed", metavar="N", type=whole(0, 2**32 - 1), default=0,
+        help="seed of all random numbers (%(default)s)")  # fmt: skip
+    add("--workers", metavar="N", type=whole(1, 1024), default=os.cpu_count() or 1,
+        help="processes (one per core)")  # fmt: skip
 
 
 def _add_choices(parser: argparse.ArgumentParser) -> None:
     """What to study."""
-    parser.add_argument("--robots", metavar="NAME", type=names, default=None,
-                        help="comma-separated: panda, six_joint_arm, antagonistic; or all"
-                        " (all)")  # fmt: skip
-    parser.add_argument("--urdf", metavar="ROBOT.urdf", type=Path,
-                        help="your own robot instead, with --elastic-joints")  # fmt: skip
-    parser.add_argument("--elastic-joints", dest="springs", metavar="YAML", type=Path,
-                        help="its springs and motors")  # fmt: skip
-    parser.add_argument("--stiffness", dest="stiffnesses", metavar="FACTORS",
-                        type=numbers,
-                        help="comma-separated factors of the stiffness of all springs"
-                        " (0.5,1,5)")  # fmt: skip
-    parser.add_argument("--laws", metavar="NAME", type=names,
-                        help="comma-separated names of laws, or of their variants (an unknown one"
-                        " lists them); main; or all (all). The default law is always"
-                        " included")  # fmt: skip
-    parser.add_argument("--conditions", metavar="NAME", type=names,
-                        help="comma-separated: exact, error, parts, delay, jitter, contact,"
-                        " encoders, rate, speed, effects; or all (all)")  # fmt: skip
-    parser.add_argument("--plant", choices=PLANTS, default="internal",
-                        help="simulator; with both, MuJoCo repeats exact, error and contact of the"
-                        " main laws (%(default)s)")  # fmt: skip
+    add = parser.add_argument
+    add("--robots", metavar="NAME", type=names, default=None,
+        help="comma-separated: panda, six_joint_arm, antagonistic; or all (all)")  # fmt: skip
+    add("--urdf", metavar="ROBOT.urdf", type=Path,
+        help="your own robot instead, with --elastic-joints")  # fmt: skip
+    add("--elastic-joints", dest="springs", metavar="YAML", type=Path,
+        help="its springs and motors")  # fmt: skip
+    add("--stiffness", dest="stiffnesses", metavar="FACTORS", type=numbers,
+        help="comma-separated factors of the stiffness of all springs (0.5,1,5)")  # fmt: skip
+    add("--laws", metavar="NAME", type=names,
+        help="comma-separated names of laws, or of their variants (an unknown one lists them);"
+        " main; or all (all). The default law is always included")  # fmt: skip
+    add("--conditions", metavar="NAME", type=names,
+        help="comma-separated: exact, error, parts, delay, jitter, contact, encoders, rate, speed,"
+        " effects; or all (all)")  # fmt: skip
+    add("--plant", choices=PLANTS, default="internal",
+        help="simulator; with both, MuJoCo repeats exact, error and contact of the main laws"
+        " (%(default)s)")  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:

@@ -20,31 +20,27 @@ BITS = 18
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
-    parser.add_argument("--elastic-joints", metavar="YAML", type=Path, required=True,
-                        help="springs and motors")  # fmt: skip
-    parser.add_argument("-o", "--output", metavar="DIR", type=Path,
-                        help="write report.html, report.json and a picture per joint")  # fmt: skip
-    parser.add_argument("--rate", metavar="HZ", type=positive, default=1000.0,
-                        help="rate of the torque loop (%(default)s)")  # fmt: skip
-    parser.add_argument("--delay", metavar="MS", type=not_negative, default=1.0,
-                        help="delay from a measurement to its torque, ms"
-                        " (%(default)s)")  # fmt: skip
-    parser.add_argument("--filter", metavar="HZ", type=positive, default=100.0,
-                        help="bandwidth of the velocity filter of order 3"
-                        " (%(default)s)")  # fmt: skip
-    parser.add_argument("--resolution", metavar="RAD", type=positive, default=2.0 * pi / 2**BITS,
-                        help="resolution of link and motor encoders, link side, rad or m"
-                        f" ({BITS} bits per turn)")  # fmt: skip
-    parser.add_argument("--bandwidth", metavar="RAD/S", type=positive,
-                        help="bandwidth of all designs (as high as springs, delay and"
-                        " filter allow)")  # fmt: skip
-    parser.add_argument("--friction", metavar="SHARE", type=not_negative, default=1.0,
-                        help="share of the viscous friction that is compensated"
-                        " (%(default)s)")  # fmt: skip
-    parser.add_argument("--position", metavar="Q", type=numbers,
-                        help="position of all joints, comma-separated, rad or m (the"
-                        " middle of the joint limits)")  # fmt: skip
+    add = parser.add_argument
+    add("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
+    add("--elastic-joints", metavar="YAML", type=Path, required=True, help="springs and motors")
+    add("-o", "--output", metavar="DIR", type=Path,
+        help="write report.html, report.json and a picture per joint")  # fmt: skip
+    add("--rate", metavar="HZ", type=positive, default=1000.0,
+        help="rate of the torque loop (%(default)s)")  # fmt: skip
+    add("--delay", metavar="MS", type=not_negative, default=1.0,
+        help="delay from a measurement to its torque, ms (%(default)s)")  # fmt: skip
+    add("--filter", metavar="HZ", type=positive, default=100.0,
+        help="bandwidth of the velocity filter of order 3 (%(default)s)")  # fmt: skip
+    add("--resolution", metavar="RAD", type=positive, default=2.0 * pi / 2**BITS,
+        help="resolution of link and motor encoders, link side, rad or m"
+        f" ({BITS} bits per turn)")  # fmt: skip
+    add("--bandwidth", metavar="RAD/S", type=positive,
+        help="bandwidth of all designs (as high as springs, delay and filter allow)")  # fmt: skip
+    add("--friction", metavar="SHARE", type=not_negative, default=1.0,
+        help="share of the viscous friction that is compensated (%(default)s)")  # fmt: skip
+    add("--position", metavar="Q", type=numbers,
+        help="position of all joints, comma-separated, rad or m (the middle of the"
+        " joint limits)")  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:
@@ -60,9 +56,7 @@ def run(options: argparse.Namespace) -> int:
     if options.friction > 1.0:
         raise InputError(f"--friction is {options.friction:g}: must be from 0 to 1")
     timing = LoopTiming(
-        period=1.0 / options.rate,
-        delay=1e-3 * options.delay,
-        velocity_filter=(3, options.filter),
+        period=1.0 / options.rate, delay=1e-3 * options.delay, velocity_filter=(3, options.filter)
     )
     report = torque_report(
         model,

@@ -18,14 +18,14 @@ DETAILS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("recordings", metavar="BAG", type=Path, nargs="+",
-                        help="rosbag2 folders, .mcap, .db3, .csv or .npz files")  # fmt: skip
-    parser.add_argument("--urdf", metavar="ROBOT", type=Path, required=True, help="URDF file")
-    parser.add_argument("--data", metavar="YAML", type=Path,
-                        help="friction, rotor inertias, payload and corrected"
-                        " inertias")  # fmt: skip
-    parser.add_argument("--elastic-joints", metavar="YAML", type=Path,
-                        help="springs and motors, for --effort motor")  # fmt: skip
+    add = parser.add_argument
+    add("recordings", metavar="BAG", type=Path, nargs="+",
+        help="rosbag2 folders, .mcap, .db3, .csv or .npz files")  # fmt: skip
+    add("--urdf", metavar="ROBOT", type=Path, required=True, help="URDF file")
+    add("--data", metavar="YAML", type=Path,
+        help="friction, rotor inertias, payload and corrected inertias")  # fmt: skip
+    add("--elastic-joints", metavar="YAML", type=Path,
+        help="springs and motors, for --effort motor")  # fmt: skip
     _add_recording(parser)
     _add_comparison(parser)
     _add_identification(parser)
@@ -42,49 +42,45 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
 
 def _add_comparison(parser: argparse.ArgumentParser) -> None:
     """How to filter and compare."""
-    parser.add_argument("--cutoff", metavar="HZ", type=positive,
-                        help="cut-off of the zero-phase filter (estimated from the data: up to"
-                        " where the motion is well above the noise)")  # fmt: skip
-    parser.add_argument("--rate", metavar="HZ", type=positive,
-                        help="compared samples per second (eight times the cut-off)")  # fmt: skip
-    parser.add_argument("--from-positions", action="store_true",
-                        help="ignore recorded velocities")  # fmt: skip
+    add = parser.add_argument
+    add("--cutoff", metavar="HZ", type=positive,
+        help="cut-off of the zero-phase filter (estimated from the data: up to where the motion is"
+        " well above the noise)")  # fmt: skip
+    add("--rate", metavar="HZ", type=positive,
+        help="compared samples per second (eight times the cut-off)")  # fmt: skip
+    add("--from-positions", action="store_true", help="ignore recorded velocities")
 
 
 def _add_identification(parser: argparse.ArgumentParser) -> None:
     """Which parameters to fit first."""
-    parser.add_argument("--identify", metavar="KINDS", default=(),
-                        type=lambda text: tuple(filter(None, text.split(","))),
-                        help="comma-separated list of friction, payload, inertia: fit these on the"
-                        " first part, then evaluate the rest")  # fmt: skip
-    parser.add_argument("--train", metavar="SHARE", type=float, default=0.5,
-                        help="share of the recording used for fitting (%(default)s)")  # fmt: skip
-    parser.add_argument("--payload-body", metavar="BODY",
-                        help="body that carries the payload (the last one)")  # fmt: skip
+    add = parser.add_argument
+    add("--identify", metavar="KINDS", default=(),
+        type=lambda text: tuple(filter(None, text.split(","))),
+        help="comma-separated list of friction, payload, inertia: fit these on the first part, then"
+        " evaluate the rest")  # fmt: skip
+    add("--train", metavar="SHARE", type=float, default=0.5,
+        help="share of the recording used for fitting (%(default)s)")  # fmt: skip
+    add("--payload-body", metavar="BODY", help="body that carries the payload (the last one)")
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     """What to write, when to fail, and where to compute."""
-    parser.add_argument("--max-nrms", metavar="X", type=positive,
-                        help="exit with status 1 if the normalised error of Q is larger for any"
-                        " joint")  # fmt: skip
+    add = parser.add_argument
+    add("--max-nrms", metavar="X", type=positive,
+        help="exit with status 1 if the normalised error of Q is larger for any joint")  # fmt: skip
     add_view(parser, "write pages that play the recordings")
-    parser.add_argument("--bag", action="store_true",
-                        help="write a bag of measured and predicted torques")  # fmt: skip
-    parser.add_argument("--live", action="store_true",
-                        help="also replay the recording through the feedforward node over DDS, and"
-                        " compare the node with the library")  # fmt: skip
-    parser.add_argument("--live-rate", metavar="X", type=positive, default=1.0,
-                        help="speed of the replay relative to the recording"
-                        " (%(default)s)")  # fmt: skip
-    parser.add_argument("--processes", metavar="N", type=whole(1, 1024), default=1,
-                        help="number of parallel processes for several recordings"
-                        " (%(default)s)")  # fmt: skip
-    parser.add_argument("--dask", metavar="ADDRESS", default="",
-                        help="scheduler of a Dask cluster, for several recordings")  # fmt: skip
-    parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("validation"),
-                        help="folder for report.html, .md, .json and pictures"
-                        " (%(default)s)")  # fmt: skip
+    add("--bag", action="store_true", help="write a bag of measured and predicted torques")
+    add("--live", action="store_true",
+        help="also replay the recording through the feedforward node over DDS, and compare the node"
+        " with the library")  # fmt: skip
+    add("--live-rate", metavar="X", type=positive, default=1.0,
+        help="speed of the replay relative to the recording (%(default)s)")  # fmt: skip
+    add("--processes", metavar="N", type=whole(1, 1024), default=1,
+        help="number of parallel processes for several recordings (%(default)s)")  # fmt: skip
+    add("--dask", metavar="ADDRESS", default="",
+        help="scheduler of a Dask cluster, for several recordings")  # fmt: skip
+    add("-o", "--output", metavar="FOLDER", type=Path, default=Path("validation"),
+        help="folder for report.html, .md, .json and pictures (%(default)s)")  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:

@@ -19,38 +19,34 @@ DETAILS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", metavar="SOURCE", type=Path, nargs="?",
-                        help="URDF file, recording, trajectory or folder of a demo"
-                        " (running nodes)")  # fmt: skip
-    parser.add_argument("--urdf", metavar="ROBOT", type=Path,
-                        help="URDF file of the robot (that of the demo or, for running nodes, the"
-                        " topic robot_description)")  # fmt: skip
-    parser.add_argument("--elastic-joints", metavar="YAML", type=Path,
-                        help="springs and motors, for the twin")  # fmt: skip
-    parser.add_argument("--meshes", metavar="FOLDER", type=Path, action="append", default=[],
-                        help="folder with mesh files, or with packages that contain them; may be"
-                        " repeated")  # fmt: skip
-    parser.add_argument("--configuration", metavar="Q1,Q2,...", type=numbers,
-                        help="where the sliders begin, rad or m, in the order of `inspect` (the"
-                        " middle of each range)")  # fmt: skip
-    parser.add_argument("--page", metavar="FILE.html", type=Path,
-                        help="write the motion as a page that needs no server")  # fmt: skip
-    parser.add_argument("--magnify", metavar="X", type=positive, default=10.0,
-                        help="factor on the deflections of the springs (%(default)g)")  # fmt: skip
-    parser.add_argument("--cutoff", metavar="HZ", type=positive,
-                        help="of the filter that differentiates recorded positions, where Q, Q' and"
-                        " Q'' were not recorded (8)")  # fmt: skip
-    parser.add_argument("--namespace", type=namespace, default="",
-                        help="namespace of the topics of running nodes")  # fmt: skip
-    parser.add_argument("--timeout", metavar="S", type=positive, default=10.0,
-                        help="time to wait for a robot_description, s (%(default)g)")  # fmt: skip
-    parser.add_argument("--host", default="127.0.0.1",
-                        help="address to serve; 0.0.0.0 lets other computers see it"
-                        " (%(default)s)")  # fmt: skip
-    parser.add_argument("--port", metavar="N", type=whole(1, 65535), default=8080,
-                        help="port; the next free one is used (%(default)s)")  # fmt: skip
-    parser.add_argument("--duration", metavar="S", type=positive,
-                        help="end after this time, s (with Ctrl-C)")  # fmt: skip
+    add = parser.add_argument
+    add("source", metavar="SOURCE", type=Path, nargs="?",
+        help="URDF file, recording, trajectory or folder of a demo (running nodes)")  # fmt: skip
+    add("--urdf", metavar="ROBOT", type=Path,
+        help="URDF file of the robot (that of the demo or, for running nodes, the topic"
+        " robot_description)")  # fmt: skip
+    add("--elastic-joints", metavar="YAML", type=Path, help="springs and motors, for the twin")
+    add("--meshes", metavar="FOLDER", type=Path, action="append", default=[],
+        help="folder with mesh files, or with packages that contain them; may be"
+        " repeated")  # fmt: skip
+    add("--configuration", metavar="Q1,Q2,...", type=numbers,
+        help="where the sliders begin, rad or m, in the order of `inspect` (the middle of each"
+        " range)")  # fmt: skip
+    add("--page", metavar="FILE.html", type=Path,
+        help="write the motion as a page that needs no server")  # fmt: skip
+    add("--magnify", metavar="X", type=positive, default=10.0,
+        help="factor on the deflections of the springs (%(default)g)")  # fmt: skip
+    add("--cutoff", metavar="HZ", type=positive,
+        help="of the filter that differentiates recorded positions, where Q, Q' and Q'' were not"
+        " recorded (8)")  # fmt: skip
+    add("--namespace", type=namespace, default="", help="namespace of the topics of running nodes")
+    add("--timeout", metavar="S", type=positive, default=10.0,
+        help="time to wait for a robot_description, s (%(default)g)")  # fmt: skip
+    add("--host", default="127.0.0.1",
+        help="address to serve; 0.0.0.0 lets other computers see it (%(default)s)")  # fmt: skip
+    add("--port", metavar="N", type=whole(1, 65535), default=8080,
+        help="port; the next free one is used (%(default)s)")  # fmt: skip
+    add("--duration", metavar="S", type=positive, help="end after this time, s (with Ctrl-C)")
     add_reading(parser, "positions of the joints (those named joint_states)")
 
 

@@ -17,13 +17,13 @@ DETAILS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("results", metavar="RESULTS", type=Path, help="folder or file to read")
-    parser.add_argument("--urdf", metavar="ROBOT", type=Path, required=True,
-                        help="URDF file of the robot that was identified")  # fmt: skip
-    parser.add_argument("--elastic-joints", metavar="YAML", type=Path,
-                        help="its springs and motors")  # fmt: skip
-    parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, required=True,
-                        help="new folder for the files")  # fmt: skip
+    add = parser.add_argument
+    add("results", metavar="RESULTS", type=Path, help="folder or file to read")
+    add("--urdf", metavar="ROBOT", type=Path, required=True,
+        help="URDF file of the robot that was identified")  # fmt: skip
+    add("--elastic-joints", metavar="YAML", type=Path, help="its springs and motors")
+    add("-o", "--output", metavar="FOLDER", type=Path, required=True,
+        help="new folder for the files")  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:

@@ -11,15 +11,7 @@ from ...reporting.page import Page
 from ..base.node_parameters import FEEDFORWARD, PARAMETERS, SIMULATOR, TRAJECTORY, read_parameters
 from ..base.recording import RATES
 from .analysis import Run, load_runs
-from .page import (
-    add_setup,
-    add_warnings,
-    error_unit,
-    robot_of,
-    times,
-    torque_unit,
-    write_files,
-)
+from .page import add_setup, add_warnings, error_unit, robot_of, times, torque_unit, write_files
 from .pictures import TITLES, draw_torques, draw_tracking
 
 OUTPUTS = ("report.json", "report.md", "report.html", "report.png", "tracking.png")

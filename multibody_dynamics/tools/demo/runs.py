@@ -98,11 +98,7 @@ class RunStatus:
     """Progress of a run in one line."""
 
     def __init__(
-        self,
-        variant: str,
-        model: MultibodyModel,
-        request: TrajectoryRequest,
-        recorder: Recorder,
+        self, variant: str, model: MultibodyModel, request: TrajectoryRequest, recorder: Recorder
     ) -> None:
         self._variant, self._request, self._recorder = variant, request, recorder
         state, _ = recorder.newest("joint_states")[0]

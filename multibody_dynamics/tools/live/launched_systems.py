@@ -121,13 +121,9 @@ SIMULATED_TIME = Argument("use_sim_time", "false", "take the time from /clock", 
 ROBOT_ARGUMENTS = (ROBOT, XACRO, SPRINGS, MOTORS)
 
 
-def _own(file: str) -> str:
-    """The path of a file in config/."""
-    return str(share_directory() / "config" / file)
-
-
 def _parameters(file: str, what: str = "the node's parameters") -> Argument:
-    return Argument("parameters", _own(file), f"YAML file with {what}")
+    path = share_directory() / "config" / file
+    return Argument("parameters", str(path), f"YAML file with {what}")
 
 
 def robot_parameters(values: Values) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:

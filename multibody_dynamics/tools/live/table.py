@@ -94,7 +94,8 @@ class JointTable:
             cells = [torque, self._peak.get(name, np.nan), self._rate.get(name, np.nan), effort]
             row = "".join(_cell(x) for x in cells)
             row += _cell(100.0 * share, "%") + _cell(q) + _cell(room)
-            lines.append(f"{name:<24}{row}{_mark(share, room)}")
+            mark = "  !" if share < 0.1 or room < 0.05 else ""
+            lines.append(f"{name:<24}{row}{mark}")
         return lines
 
     def _limits(self, name: str) -> tuple[float, float, float]:
@@ -106,10 +107,6 @@ class JointTable:
 
 def _cell(value: float, unit: str = "") -> str:
     return f"{f'{value:.4g}{unit}' if np.isfinite(value) else '-':>11}"
-
-
-def _mark(share: float, room: float) -> str:
-    return "  !" if share < 0.1 or room < 0.05 else ""
 
 
 def find_torques(

@@ -13,12 +13,7 @@ import numpy as np
 from ...dynamics import MultibodyModel
 from ...dynamics import identification as idn
 from ...dynamics.core import Array, DynamicsError, InputError
-from ...dynamics.motion import (
-    Reference,
-    Trajectory,
-    approach_time,
-    interpolate,
-)
+from ...dynamics.motion import Reference, Trajectory, approach_time, interpolate
 from ...dynamics.rigid import doubtful_range
 from ...reporting.progress import ProgressBar
 from ...validation.settings import load_robot
@@ -101,9 +96,7 @@ def make_plan(options: PlanOptions) -> ExcitationPlan:
     if robot.actuators is not None:
         robot.actuators.identification()  # rather than refused once the robot has moved
     columns = idn.TorqueColumns(
-        robot.model,
-        rotors=robot.actuators is None,
-        friction=idn.friction_kinds(limits),
+        robot.model, rotors=robot.actuators is None, friction=idn.friction_kinds(limits)
     )
     noise = _noise(limits, options)
     runs: dict[str, Reference] = {}

@@ -78,7 +78,6 @@ def pair(
             sources,
             qualities,
             Grid(0, period, background, turning, velocity=False),
-            _raise,
         )
     )
     if not pieces:
@@ -176,7 +175,3 @@ def _prepared(
                 rows[:, 2, source.columns[batch.names][~known[source.places]]] = 0.0
         stamp, received = batch.stamp - origin, batch.received - origin
         yield replace(batch, stamp=stamp, received=received, rows=rows)
-
-
-def _raise(error: Exception) -> None:
-    raise error

@@ -12,6 +12,7 @@ prefix becomes the name of the robot, and `//TABLES//` its numbers.
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -93,10 +94,10 @@ def controller_package(
         "self_test.c": {MARK: _recorded(design)},
     }
     head = _head(design, sources) + "\n"
-    files = {
-        f"{name}_{file}": head + _folded_rows(_prefixed(file, text, name))
-        for file, text in texts.items()
-    }
+    files = {}
+    for file, text in texts.items():  # settings contain names of joints in quotes
+        prefixed = (in_tables if file == "settings.c" else in_template)(text, name)
+        files[f"{name}_{file}"] = head + _folded_rows(prefixed)
     for file in (*CORE, *PROGRAMS):
         text = in_template((TEMPLATES / file).read_text(encoding="utf-8"), name)
         for mark, printed_text in marks.get(file, {}).items():
@@ -114,11 +115,6 @@ def source_of(path: Path) -> str:
     """A file by its name and content, for the head of generated files."""
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     return f"{path.name}, SHA-256 {digest[:32]}"
-
-
-def _prefixed(file: str, text: str, name: str) -> str:
-    """Generated code with the prefix of the robot; settings contain names of joints in quotes."""
-    return (in_tables if file == "settings.c" else in_template)(text, name)
 
 
 def _folded_rows(text: str) -> str:
@@ -258,7 +254,8 @@ def _actuators(design: ControllerDesign) -> tuple[str, str]:
     }
     module, declared = c_translation.Module(), []
     for name, function, types, purpose in _entries(design, tables):
-        chosen = {each: types[each] for each in _parameters_of(function)}
+        arguments = signature(getattr(function, "py_func", function)).parameters
+        chosen = {each: types[each] for each in arguments}
         declared.append(c_source.comment([purpose]) + module.add(name, function, chosen) + ";\n")
     v = len(actuators.variable_joints)
     sizes = {"MOTORS": len(actuators.motors), "VARIABLE": v, "SECOND": max(v, 1)}
@@ -276,11 +273,6 @@ def _actuators(design: ControllerDesign) -> tuple[str, str]:
     ]
     source = '#include "robot_actuators.h"\n\n#include <math.h>\n\n' + module.text(numbers)
     return header("ROBOT_ACTUATORS_H", parts), source
-
-
-def _parameters_of(function: Any) -> Sequence[str]:
-    code = getattr(function, "py_func", function).__code__
-    return list(code.co_varnames[: code.co_argcount])
 
 
 # Tables of the templates

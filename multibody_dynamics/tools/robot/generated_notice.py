@@ -8,10 +8,7 @@ from pathlib import Path
 
 from ...dynamics.codegen import c_source
 
-NOTICE = (
-    "Copyright 2026 multibody_dynamics developers",
-    "SPDX-License-Identifier: Apache-2.0",
-)
+NOTICE = ("Copyright 2026 multibody_dynamics developers", "SPDX-License-Identifier: Apache-2.0")
 
 
 def with_notice(files: Mapping[str, str]) -> dict[str, str]:

@@ -27,11 +27,7 @@ from ...dynamics.rigid import forward_kinematics
 from ...reporting.figures import BLUE, GREEN, HOUSE_STYLE, ORANGE, PURPLE, VERMILION
 
 # Each type of joint has its own colour and marker.
-JOINTS = {
-    "revolute": (BLUE, "o"),
-    "prismatic": (ORANGE, "s"),
-    "helical": (GREEN, "D"),
-}
+JOINTS = {"revolute": (BLUE, "o"), "prismatic": (ORANGE, "s"), "helical": (GREEN, "D")}
 MASS, PAYLOAD, LINK, TEXT, FAINT = VERMILION, PURPLE, "#8C8C8C", "#333333", "#999999"
 FRAME = ("#D62728", "#2CA02C", "#1F4FD8")  # x, y, z
 AXIS_STYLE = (0, (8, 2, 2, 2))  # a centre line

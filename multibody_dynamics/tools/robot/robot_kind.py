@@ -36,7 +36,7 @@ def robot_kind(model: MultibodyModel) -> str:
     part = [_part(joint) or _part(body) for joint, body in names]
     limbs = {name: _limbs(model, part, name) for name in PARTS}
     legs, wheels, arms, rotors = (len(limbs[name]) for name in ("leg", "wheel", "arm", "rotor"))
-    chains = _leaf_chains(model)
+    chains = [model.path(i) for i in range(model.body_count) if i not in model.parents]
     if not (arms or legs or rotors):
         long = [c for c in chains if len(_of_arm(model, part) & set(c)) >= ARM]
         arms = len({chain[0] for chain in long})
@@ -86,11 +86,6 @@ def _limbs(model: MultibodyModel, part: list[str], name: str) -> list[int]:
     """The first joints of the limbs of one sort: those that none of the sort carries."""
     return [i for i, own in enumerate(part)
             if own == name and all(part[j] != name for j in model.path(i)[:-1])]  # fmt: skip
-
-
-def _leaf_chains(model: MultibodyModel) -> list[list[int]]:
-    """The joints from the base to each last body."""
-    return [model.path(i) for i in range(model.body_count) if i not in model.parents]
 
 
 def _grip(model: MultibodyModel, part: list[str], fingers: int, hands: int) -> str:

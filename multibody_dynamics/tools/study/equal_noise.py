@@ -75,7 +75,8 @@ def at_equal_noise(
 
     below, above = _bracket(measured, law.default, wanted)
     for _ in range(REFINEMENTS):
-        if below is None or above is None or _is_met(tried, wanted):
+        is_met = any(abs(each / wanted - 1.0) <= 0.5 * TOLERANCE for each in tried.values())
+        if below is None or above is None or is_met:
             break
         number = _between(below, above, measured(below), measured(above), wanted)
         if measured(number) < wanted:
@@ -87,10 +88,6 @@ def at_equal_noise(
         return EqualNoise(law.default, inf, wanted)
     number = min(feasible, key=lambda each: abs(log(max(feasible[each], 1e-12) / wanted)))
     return EqualNoise(number, feasible[number], wanted)
-
-
-def _is_met(tried: dict[float, float], wanted: float) -> bool:
-    return any(abs(found / wanted - 1.0) <= 0.5 * TOLERANCE for found in tried.values())
 
 
 def _bracket(

@@ -110,10 +110,7 @@ class StudiedLaw:
         if hasattr(own, "velocity_filter"):
             delay = min(condition.known_delay, MAX_DELAY * condition.period)
             own = replace(own, delay=delay, velocity_filter=FILTER)
-        controllers = {
-            self.law: own,
-            "hold": ControllerSettings(law="hold"),
-        }
+        controllers = {self.law: own, "hold": ControllerSettings(law="hold")}
         order, bandwidth = FILTER
         estimation = StateEstimation("link_and_motor_encoders", bandwidth, order)
         if not condition.has_link_encoders:
@@ -160,13 +157,7 @@ def _laws() -> tuple[StudiedLaw, ...]:
         linear("sf-quasi-comp", "state feedback, quasi-static, compensated", sf, **QUASI_STATIC),
         linear("sf-full", "state feedback, full", sf, True, **ALONE),
         linear("sf-quasi", "state feedback, quasi-static", sf, **QUASI_STATIC, **ALONE),
-        linear(
-            "sf-coupled",
-            "state feedback of the whole arm, compensated",
-            sf,
-            True,
-            **WHOLE_ARM,
-        ),
+        linear("sf-coupled", "state feedback of the whole arm, compensated", sf, True, **WHOLE_ARM),
         StudiedLaw("linearization", "feedback linearisation", "feedback_linearization"),
         *(
             StudiedLaw(

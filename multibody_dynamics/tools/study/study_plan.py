@@ -200,10 +200,12 @@ def planned_runs(study: Study) -> list[RunKey]:
     """All runs, in the order of the results."""
     runs: list[RunKey] = []
     for arm in arms_of(study):
+        is_given = arm.stiffness == study.given
         for law in planned_laws(study, arm):
             for condition in _conditions(study, arm, law):
                 plants = [study.plant] if study.plant != "both" else ["internal"]
-                if study.plant == "both" and _is_key(study, arm, law, condition):
+                is_key = law.is_main and condition.group in KEY_GROUPS and is_given
+                if study.plant == "both" and is_key:
                     plants.append("mujoco")
                 draws = _draws(study, arm, law, condition)
                 runs += [
@@ -223,10 +225,6 @@ def _conditions(study: Study, arm: ArmKey, law: StudiedLaw) -> list[Condition]:
         and (is_given or each.group in OTHER_STIFFNESS_GROUPS)
         and (law.is_main or each.group not in MAIN_GROUPS)
     ]
-
-
-def _is_key(study: Study, arm: ArmKey, law: StudiedLaw, condition: Condition) -> bool:
-    return law.is_main and condition.group in KEY_GROUPS and arm.stiffness == study.given
 
 
 def _draws(study: Study, arm: ArmKey, law: StudiedLaw, condition: Condition) -> int:

@@ -41,6 +41,7 @@ ALGEBRA = {
     "cross": ("vv", lambda a, b: hat(a) @ b),
     "rotate": ("Rv", lambda R, a: R @ a),
     "rotate_back": ("Rv", lambda R, a: R.T @ a),
+    "transpose": ("R", lambda R: R.T),
     "matmul": ("RR", lambda A, B: A @ B),
     "rotate_about_z": ("Rss", lambda R, s, c: R @ about_z(s, c)),
     "symmetric_times": ("Av", lambda A, x: A @ x),

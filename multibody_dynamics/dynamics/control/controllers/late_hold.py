@@ -157,12 +157,7 @@ class LateHoldController(HoldController):
             raise InputError(f"lead is {lead} s: must be zero or greater")
         gains = late_hold_gains(model, actuators, q, rate)
         super().__init__(
-            model,
-            actuators,
-            gains,
-            stop_time=1.0 / rate,
-            torque_limit=torque_limit,
-            period=period,
+            model, actuators, gains, stop_time=1.0 / rate, torque_limit=torque_limit, period=period
         )
         self.bandwidth, self.prediction = bandwidth, lead
         self._common = common_motion(actuators)

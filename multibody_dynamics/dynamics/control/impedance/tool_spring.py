@@ -12,7 +12,7 @@ the exact gradient for rotations up to half a turn. J_x^T K J_x is the joint sti
 a term proportional to x, which is due to the change of J_x.
 """
 
-from ...core import compiled, inlined
+from ...core import compiled
 from ...lie.exponentials import dexp_inv_so3, quaternion, quaternion_log, stumpff
 from ...lie.screws import (
     add,
@@ -23,13 +23,9 @@ from ...lie.screws import (
     matmul,
     rotate,
     subtract,
+    transpose,
 )
 from ...model.records import POSE, POSITION, SCREW
-
-
-@inlined
-def _transpose(R):
-    return (R[0], R[3], R[6], R[1], R[4], R[7], R[2], R[5], R[8])
 
 
 def cartesian_spring_recursion(
@@ -45,7 +41,7 @@ def cartesian_spring_recursion(
     Rb = load_rotation(bodies, carrier, POSE)
     R = matmul(Rb, load_rotation(frames, 0, 0))
     p = add(load_vector(bodies, carrier, POSITION), rotate(Rb, load_vector(frames, 0, 9)))
-    w, u = quaternion(matmul(R, _transpose(load_rotation(frames, 1, 0))))
+    w, u = quaternion(matmul(R, transpose(load_rotation(frames, 1, 0))))
     phi = quaternion_log(w, u)
     c = stumpff(phi)
     d = subtract(p, load_vector(frames, 1, 9))

@@ -124,28 +124,19 @@ class ControllerSettings:
     follows_no_motion: ClassVar[str] = ""
 
     law: LawName = DEFAULT_LAW
+    # fmt: off
     bandwidth: Any = bandwidth_setting(None, "none, unless the law declares one", parameter="")
-    position: Any = setting(
-        None,
-        "(n,) configuration for which gains are designed; default: the middle of the joint limits",
-        parameter="",
-    )
-    friction: Any = setting(
-        1.0,
-        "share of the motor friction that is compensated",
-        bounds=(0.0, 1.0),
-        parameter="friction_compensation",
-    )
-    base_frequency: float = setting(
-        5.0,
-        "lowest natural frequency that the base may have with the arm on it: once the compensation"
-        " of links oscillates, it becomes as slow as such a base requires, and the law is judged as"
-        " it is then on bases from this frequency on; 0: the base is rigid",
-        unit="Hz",
-        bounds=(0.0, 1000.0),
-        check=zero_or_more,
-    )
+    position: Any = setting(None, parameter="",
+        meaning="(n,) configuration for which gains are designed; default: the middle of the joint"
+        " limits")
+    friction: Any = setting(1.0, bounds=(0.0, 1.0), parameter="friction_compensation",
+        meaning="share of the motor friction that is compensated")
+    base_frequency: float = setting(5.0, unit="Hz", bounds=(0.0, 1000.0), check=zero_or_more,
+        meaning="lowest natural frequency that the base may have with the arm on it: once the"
+        " compensation of links oscillates, it becomes as slow as such a base requires, and the law"
+        " is judged as it is then on bases from this frequency on; 0: the base is rigid")
     period: float = setting(PERIOD, "duration of a cycle", unit="s", parameter="")
+    # fmt: on
 
     def __init_subclass__(cls) -> None:
         if "law" in cls.__dict__:
@@ -247,14 +238,13 @@ class ControllerSettings:
 class GivenGains:
     """The part of the settings of laws that take gains in place of a bandwidth."""
 
-    proportional: Any = setting(
-        None, "gain on the position error of each motor, N m/rad or N/m, in place of a bandwidth;"
-        " for computed_torque that of each joint, 1/s^2", parameter=""
-    )  # fmt: skip
-    derivative: Any = setting(
-        None, "gain on the velocity error, N m s/rad or N s/m; for computed_torque in 1/s",
-        parameter=""
-    )  # fmt: skip
+    # fmt: off
+    proportional: Any = setting(None, parameter="",
+        meaning="gain on the position error of each motor, N m/rad or N/m, in place of a bandwidth;"
+        " for computed_torque that of each joint, 1/s^2")
+    derivative: Any = setting(None, parameter="",
+        meaning="gain on the velocity error, N m s/rad or N s/m; for computed_torque in 1/s")
+    # fmt: on
 
     def given_gains(self, actuators: Actuators) -> StateFeedbackGains | None:
         """PD gains of the motors from `proportional` and `derivative`, if these are given."""
@@ -308,9 +298,10 @@ def retune(controller: Controller, settings: ControllerSettings) -> None:
     """
     other = make_controller(controller.model, controller.actuators, settings)
 
-    def kept(law: Controller) -> list[Any]:
+    def kept(law: Any) -> list[Any]:
         """What may not change: attributes, or attributes of attributes; None without them."""
-        return [reduce(_attribute, path.split("."), law) for path in settings.fixed]
+        paths = (path.split(".") for path in settings.fixed)
+        return [reduce(lambda at, name: getattr(at, name, None), path, law) for path in paths]
 
     same = map(np.array_equal, kept(controller), kept(other))
     if type(other) is not type(controller) or not all(same):
@@ -321,10 +312,6 @@ def retune(controller: Controller, settings: ControllerSettings) -> None:
     # the period first: gains are discretised with it, and that of a running law is the last step
     for name in ("period", *settings.tunable, "friction"):
         setattr(controller, name, getattr(other, name))
-
-
-def _attribute(owner: Any, name: str) -> Any:
-    return getattr(owner, name, None)
 
 
 def law_list(laws: Collection[str]) -> str:

@@ -26,30 +26,24 @@ _COMMON = (
 class ChangingStiffness:
     """The part of the settings of laws whose stiffness changes while they run."""
 
-    stiffness_time: float = setting(
-        0.5, "minimum duration of a change of stiffness or damping", unit="s", bounds=(0.0, 60.0)
-    )
-    stiffness_energy: float = setting(
-        1.0,
-        "energy that raising the stiffness of a displaced arm may take, in addition to half of the"
-        " energy that the law's dampers dissipate",
-        unit="J",
-        bounds=(0.0, 1000.0),
-    )
+    # fmt: off
+    stiffness_time: float = setting(0.5, unit="s", bounds=(0.0, 60.0),
+        meaning="minimum duration of a change of stiffness or damping")
+    stiffness_energy: float = setting(1.0, unit="J", bounds=(0.0, 1000.0),
+        meaning="energy that raising the stiffness of a displaced arm may take, in addition to half"
+        " of the energy that the law's dampers dissipate")
+    # fmt: on
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LinkStiffness:
     """The part of the settings of laws with a stiffness of the links."""
 
-    link_stiffness: Any = setting(
-        None,
-        "stiffness of the links; one value, or one per joint of the robot; empty: a quarter of the"
-        " springs' stiffness",
-        unit="N m/rad or N/m",
-        live=True,
-        is_row=True,
-    )
+    # fmt: off
+    link_stiffness: Any = setting(None, unit="N m/rad or N/m", live=True, is_row=True,
+        meaning="stiffness of the links; one value, or one per joint of the robot; empty: a quarter"
+        " of the springs' stiffness")
+    # fmt: on
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -68,22 +62,17 @@ class ImpedanceSettings(ChangingStiffness, ControllerSettings):
     )
     lowers = "impedance"
 
+    # fmt: off
     bandwidth: Any = bandwidth_setting(40.0, "both poles of each second motor", parameter="")
-    damping_ratio: float = setting(
-        USUAL_DAMPING,
-        "damping ratio of every mode with stiffness; a new value is judged before it takes effect",
-        bounds=(0.0, 2.0),
-        live=True,
+    damping_ratio: float = setting(USUAL_DAMPING, bounds=(0.0, 2.0), live=True,
         parameter="impedance_damping",
-    )
-    inertia_share: Any = setting(
-        0.5,
-        "ratio of the apparent to the real inertia of the motors; 1: no torque feedback",
-        bounds=(0.05, 1.0),
-    )
-    stiffness_share: float = setting(
-        MOST, "largest stiffness that is accepted, as a share of that of the springs", parameter=""
-    )
+        meaning="damping ratio of every mode with stiffness; a new value is judged before it takes"
+        " effect")
+    inertia_share: Any = setting(0.5, bounds=(0.05, 1.0),
+        meaning="ratio of the apparent to the real inertia of the motors; 1: no torque feedback")
+    stiffness_share: float = setting(MOST, parameter="",
+        meaning="largest stiffness that is accepted, as a share of that of the springs")
+    # fmt: on
 
     def common(self) -> dict[str, Any]:
         """The arguments of every :class:`.ImpedanceController`."""
@@ -99,27 +88,18 @@ class ElasticStructureSettings(ChangingStiffness, SecondOutputs, ControllerSetti
     fixed = ("ramp.time", "ramp.capacity", "contact_bandwidth")
     observer = "contact_bandwidth"
 
-    bandwidth: Any = bandwidth_setting(
-        40.0,
-        "both poles of each virtual motor (esp), and of a stiffness or pretension; one value, or"
-        " one per joint of the robot",
-        parameter="esp_bandwidth",
-    )
-    damping_ratio: float = setting(
-        DAMPING_RATIO,
-        "damping ratio of the links; higher values tolerate less delay; a new value is judged"
-        " before it takes effect",
-        bounds=(0.0, 2.0),
-        live=True,
+    # fmt: off
+    bandwidth: Any = bandwidth_setting(40.0, parameter="esp_bandwidth",
+        meaning="both poles of each virtual motor (esp), and of a stiffness or pretension; one"
+        " value, or one per joint of the robot")
+    damping_ratio: float = setting(DAMPING_RATIO, bounds=(0.0, 2.0), live=True,
         parameter="esp_damping",
-    )
-    contact_bandwidth: float = setting(
-        CONTACT_BANDWIDTH,
-        "poles of the observer of contacts, which the law takes into account but does not"
-        " compensate; 0: no observer",
-        unit="rad/s",
-        bounds=(0.0, 1000.0),
-    )
+        meaning="damping ratio of the links; higher values tolerate less delay; a new value is"
+        " judged before it takes effect")
+    contact_bandwidth: float = setting(CONTACT_BANDWIDTH, unit="rad/s", bounds=(0.0, 1000.0),
+        meaning="poles of the observer of contacts, which the law takes into account but does not"
+        " compensate; 0: no observer")
+    # fmt: on
 
     def slowed(self, share: float) -> dict[str, Any]:
         return super().slowed(share) | {"damping_ratio": share * self.damping_ratio}

@@ -38,44 +38,25 @@ class LinearFeedbackSettings(ControllerSettings):
     )
     observer = "disturbance_bandwidth"
 
-    variant: str = setting(
-        "full",
-        "model of the springs in the feedforward: 'full' with the torque rates Q' and Q'',"
-        " 'quasi_static' without them, 'rigid' without springs",
-        choices=tuple(VARIANTS),
-    )
-    integral: Any = setting(
-        0.0,
-        "integral gain, as a share of the law's stiffness per second, with anti-windup at limits;"
-        " requires disturbance_bandwidth 0",
-        unit="1/s",
-        bounds=(0.0, 100.0),
-    )
-    integrates: str = setting(
-        "link",
-        "whether the error of the link or of the motor is integrated",
-        choices=("link", "motor"),
-        parameter="",
-    )
-    disturbance_bandwidth: float = setting(
-        120.0,
-        "poles of the disturbance observers of motors and links, whose estimates are compensated;"
-        " those of the links fall to 0.8 times base_frequency once they oscillate; 0: no"
-        " compensation; always 0 without link encoders",
-        unit="rad/s",
-        bounds=(0.0, 1000.0),
-    )
-    disturbance_share: float = setting(
-        SHARE,
-        "largest disturbance that is compensated, as a share of the motors' torque limits",
-        bounds=(0.0, 1.0),
-    )
-    adaptation: AdaptationSettings | None = setting(
-        None,
-        "estimate masses and inertias in the feedforward while the arm moves: those of all links,"
-        " or of a payload; requires link encoders, see docs/adaptation.md",
-        parts=AdaptationSettings,
-    )
+    # fmt: off
+    variant: str = setting("full", choices=tuple(VARIANTS),
+        meaning="model of the springs in the feedforward: 'full' with the torque rates Q' and Q'',"
+        " 'quasi_static' without them, 'rigid' without springs")
+    integral: Any = setting(0.0, unit="1/s", bounds=(0.0, 100.0),
+        meaning="integral gain, as a share of the law's stiffness per second, with anti-windup at"
+        " limits; requires disturbance_bandwidth 0")
+    integrates: str = setting("link", choices=("link", "motor"), parameter="",
+        meaning="whether the error of the link or of the motor is integrated")
+    disturbance_bandwidth: float = setting(120.0, unit="rad/s", bounds=(0.0, 1000.0),
+        meaning="poles of the disturbance observers of motors and links, whose estimates are"
+        " compensated; those of the links fall to 0.8 times base_frequency once they oscillate; 0:"
+        " no compensation; always 0 without link encoders")
+    disturbance_share: float = setting(SHARE, bounds=(0.0, 1.0),
+        meaning="largest disturbance that is compensated, as a share of the motors' torque limits")
+    adaptation: AdaptationSettings | None = setting(None, parts=AdaptationSettings,
+        meaning="estimate masses and inertias in the feedforward while the arm moves: those of all"
+        " links, or of a payload; requires link encoders, see docs/adaptation.md")
+    # fmt: on
 
     @property
     def lowered_link_bandwidth(self) -> float:

@@ -62,65 +62,32 @@ class AdaptationSettings:
     Raises InputError for values out of range.
     """
 
-    adapts: str = setting(
-        "links",
-        "links: all bodies; payload: a single body with an unknown load",
-        choices=ADAPTS,
-        parameter="adaptation",
-    )
-    rate: float = setting(
-        2.0,
-        "decay rate of torque errors that the estimated parameters can explain",
-        unit="1/s",
-        bounds=(0.0, 100.0),
-        parameter="adaptation_rate",
-    )
-    bound: float = setting(
-        0.4,
-        "masses and second moments of links stay between 1 - bound and 1 / (1 - bound) times those"
-        " of the model",
-        bounds=(0.0, 0.95),
-        parameter="adaptation_bound",
-    )
-    payload_body: str | int | None = setting(
-        None, "link that carries the payload; empty: the last one", parameter="payload_link"
-    )
-    payload_mass: float = setting(
-        3.0,
-        "largest mass of a payload with its centre of mass at the origin of its link",
-        unit="kg",
-        bounds=(0.0, 1e4),
-    )
-    payload_radius: float = setting(
-        0.2,
-        "distance of the centre of mass of a payload from the origin of its link at which its"
-        " largest mass is half of payload_mass",
-        unit="m",
-        bounds=(1e-3, 100.0),
-    )
-    slope: float = setting(
-        20.0, "slope of the sliding error", unit="1/s", bounds=(0.0, 1e4), parameter=""
-    )
-    sliding: float = setting(
-        1.0,
-        "factor of D = sliding slope diag(M) in the composite law; with 0, only the disturbances"
-        " drive the adaptation",
-        bounds=(0.0, 1e4),
-        parameter="",
-    )
-    dead_zone: Any = setting(
-        0.0,
-        "(n,) or a scalar; disturbances smaller than this cause no adaptation",
-        unit="N m or N",
-        parameter="",
-    )
-    floor: float = setting(
-        1.0,
-        "the adaptation slows down where the parameters affect the torques by less than this",
-        unit="N m",
-        bounds=(1e-6, inf),
-        parameter="",
-    )
+    # fmt: off
+    adapts: str = setting("links", choices=ADAPTS, parameter="adaptation",
+        meaning="links: all bodies; payload: a single body with an unknown load")
+    rate: float = setting(2.0, unit="1/s", bounds=(0.0, 100.0), parameter="adaptation_rate",
+        meaning="decay rate of torque errors that the estimated parameters can explain")
+    bound: float = setting(0.4, bounds=(0.0, 0.95), parameter="adaptation_bound",
+        meaning="masses and second moments of links stay between 1 - bound and 1 / (1 - bound)"
+        " times those of the model")
+    payload_body: str | int | None = setting(None, parameter="payload_link",
+        meaning="link that carries the payload; empty: the last one")
+    payload_mass: float = setting(3.0, unit="kg", bounds=(0.0, 1e4),
+        meaning="largest mass of a payload with its centre of mass at the origin of its link")
+    payload_radius: float = setting(0.2, unit="m", bounds=(1e-3, 100.0),
+        meaning="distance of the centre of mass of a payload from the origin of its link at which"
+        " its largest mass is half of payload_mass")
+    slope: float = setting(20.0, unit="1/s", bounds=(0.0, 1e4), parameter="",
+        meaning="slope of the sliding error")
+    sliding: float = setting(1.0, bounds=(0.0, 1e4), parameter="",
+        meaning="factor of D = sliding slope diag(M) in the composite law; with 0, only the"
+        " disturbances drive the adaptation")
+    dead_zone: Any = setting(0.0, unit="N m or N", parameter="",
+        meaning="(n,) or a scalar; disturbances smaller than this cause no adaptation")
+    floor: float = setting(1.0, unit="N m", bounds=(1e-6, inf), parameter="",
+        meaning="the adaptation slows down where the parameters affect the torques by less than"
+        " this")
+    # fmt: on
 
     def __post_init__(self) -> None:
         for each in fields(self):

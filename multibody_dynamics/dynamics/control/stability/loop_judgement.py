@@ -27,14 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import (
-    Array,
-    IndependentCopies,
-    InputError,
-    NoSolutionError,
-    OverloadError,
-    as_array,
-)
+from ...core import Array, IndependentCopies, InputError, NoSolutionError, OverloadError, as_array
 from ...elastic_arm import SoftBase
 from ...model import MultibodyModel
 from ..controllers.controllers import Controller

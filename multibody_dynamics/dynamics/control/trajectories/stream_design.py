@@ -41,26 +41,17 @@ INSTANT = 1e-5  # s, for the rates of torques
 class StreamSettings:
     """How streams of targets are followed, documented by the declarations."""
 
-    stream_delay: float = setting(
-        1.0,
-        "delay with which the targets of a stream are followed, less the time by which its points"
-        " reach ahead; with less than one interval, more of the motion is extrapolated",
-        unit="intervals of the stream",
-        bounds=(0.0, 10.0),
-    )
-    stream_smoothing: float = setting(
-        0.0,
-        "interval over which a stream is averaged; 0: 0.08 s, or longer if torque_rate_limits need"
-        " it",
-        unit="s",
-        bounds=(0.0, 10.0),
-    )
-    stream_acceleration: tuple[float, ...] = setting(
-        (),
-        "limits of the accelerations of a streamed motion: one value, or one per joint of the"
-        " robot; empty: what the torques of the motors allow",
-        unit="rad/s^2 or m/s^2",
-    )
+    # fmt: off
+    stream_delay: float = setting(1.0, unit="intervals of the stream", bounds=(0.0, 10.0),
+        meaning="delay with which the targets of a stream are followed, less the time by which its"
+        " points reach ahead; with less than one interval, more of the motion is extrapolated")
+    stream_smoothing: float = setting(0.0, unit="s", bounds=(0.0, 10.0),
+        meaning="interval over which a stream is averaged; 0: 0.08 s, or longer if"
+        " torque_rate_limits need it")
+    stream_acceleration: tuple[float, ...] = setting((), unit="rad/s^2 or m/s^2",
+        meaning="limits of the accelerations of a streamed motion: one value, or one per joint of"
+        " the robot; empty: what the torques of the motors allow")
+    # fmt: on
 
     def __post_init__(self) -> None:
         for each in fields(StreamSettings):

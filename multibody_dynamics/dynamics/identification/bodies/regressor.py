@@ -219,17 +219,13 @@ def passive_regressor(
     motion = reference_motion(model, state, reference, base=base)
     V, Vr = motion.twists, motion.reference_twists
     count = len(Vr) - 1
-    bracket = [leibniz(k, _bracket, V, Vr) for k in range(count)]
+    bracket = [leibniz(k, lambda X, Y: times(ad(X), Y), V, Vr) for k in range(count)]
     balance = [
         _momentum(Vr[k + 1] + bracket[k] / 2) + (_wrench(k, V, Vr) + _wrench(k, Vr, V)) / 2
         for k in range(count)
     ]
     columns = _along_paths(model, motion.pose, V, balance)
     return Regressor(*columns, *[None] * (3 - count))
-
-
-def _bracket(X: Array, Y: Array) -> Array:
-    return times(ad(X), Y)
 
 
 def _wrench(k: int, X: list[Array], Y: list[Array]) -> Array:

@@ -342,10 +342,7 @@ def _counted(job: Job) -> Start:
 
 
 def _all(
-    jobs: Sequence[Job],
-    processes: int,
-    iterations: int,
-    progress: Callable[[int, int], None],
+    jobs: Sequence[Job], processes: int, iterations: int, progress: Callable[[int, int], None]
 ) -> list[Start]:
     """All starts, in order; those that Ctrl-C ended are marked, and may be fewer."""
     total = len(jobs) * iterations

@@ -142,12 +142,7 @@ class InformationCriterion(IndependentCopies):
     """A criterion of the information in a motion, smaller is better, and its gradient."""
 
     def __init__(
-        self,
-        columns: TorqueColumns,
-        noise: Any,
-        *,
-        kind: Kind = "log_det",
-        rate: float = 100.0,
+        self, columns: TorqueColumns, noise: Any, *, kind: Kind = "log_det", rate: float = 100.0
     ) -> None:
         if kind not in KINDS:
             raise InputError(f"criterion '{kind}': expected one of {', '.join(KINDS)}")

@@ -69,10 +69,7 @@ def resting_pose(limits: ExcitationLimits, *, seed: int = 0) -> Array:
 
 
 def single_joint_run(
-    limits: ExcitationLimits,
-    kind: RunKind,
-    pose: Array,
-    joints: Sequence[str] | None = None,
+    limits: ExcitationLimits, kind: RunKind, pose: Array, joints: Sequence[str] | None = None
 ) -> Reference:
     """One run of each joint, one after the other, from `pose` (n,) back to it.
 

@@ -239,10 +239,6 @@ _ad = _product(lambda V, X: times(se3.ad(V), X))
 _coad = _product(lambda V, P: times(se3.coad(V), P))  # -ad_V^T P
 
 
-def _reciprocal(D: Dual) -> Dual:
-    return Dual(1 / D.x, -D.dx / D.x**2)
-
-
 class HybridDynamicsSensitivity(NamedTuple):
     """dq''/dp and dtau/dp of all joints, including the given ones, each (..., n, p)."""
 
@@ -339,7 +335,8 @@ def hybrid_dynamics_sensitivity(
             a = at.eta[i] + _scaled(S[i], qdd[i])
         else:
             U = _times(J[i], S[i])
-            Psi[i] = _reciprocal(_dot(S[i], U) + rotors[i])
+            D = _dot(S[i], U) + rotors[i]
+            Psi[i] = Dual(1 / D.x, -D.dx / D.x**2)
             Pi = J[i] - _outer(_scaled(U, Psi[i]), U)
             rest = tau[i] - _dot(S[i], _times(J[i], at.eta[i]) + B[i])
             a = at.eta[i] + _scaled(S[i], _multiplied(Psi[i], rest))

@@ -22,25 +22,16 @@ class CartesianImpedanceSettings(ImpedanceSettings):
     follows_no_motion = "it controls a tool, and leaves the posture of the arm soft"
 
     law: LawName = "cartesian_impedance"
-    tool_stiffness: Any = setting(
-        None,
-        "three rotational stiffnesses of the tool, then three translational ones, along the axes of"
-        " the base; empty: values that correspond to a quarter of the springs' stiffness",
-        unit="N m/rad, N/m",
-        live=True,
-        is_row=True,
-    )
-    tool: str | int | None = setting(
-        None, "link on which it acts; empty: the last link", parameter="impedance_tool"
-    )
-    posture_stiffness: Any = setting(
-        None,
-        "stiffness of the posture; one value, or one per joint of the robot; empty: 2 % of the"
-        " springs' stiffness",
-        unit="N m/rad or N/m",
-        live=True,
-        is_row=True,
-    )
+    # fmt: off
+    tool_stiffness: Any = setting(None, unit="N m/rad, N/m", live=True, is_row=True,
+        meaning="three rotational stiffnesses of the tool, then three translational ones, along the"
+        " axes of the base; empty: values that correspond to a quarter of the springs' stiffness")
+    tool: str | int | None = setting(None, parameter="impedance_tool",
+        meaning="link on which it acts; empty: the last link")
+    posture_stiffness: Any = setting(None, unit="N m/rad or N/m", live=True, is_row=True,
+        meaning="stiffness of the posture; one value, or one per joint of the robot; empty: 2 % of"
+        " the springs' stiffness")
+    # fmt: on
 
     def design(self, model: MultibodyModel, actuators: Actuators) -> CartesianImpedance:
         return CartesianImpedance(

@@ -24,14 +24,12 @@ class ComputedTorqueSettings(GivenGains, ControllerSettings):
     fixed = ("feedback",)
 
     law: LawName = "computed_torque"
-    bandwidth: Any = bandwidth_setting(
-        40.0,
-        "both poles of every joint",
-        bounds=(0.1, 1000.0),
-        parameter="computed_torque_bandwidth",
-        is_row=False,
-    )
+    # fmt: off
+    bandwidth: Any = bandwidth_setting(40.0, bounds=(0.1, 1000.0),
+        parameter="computed_torque_bandwidth", is_row=False,
+        meaning="both poles of every joint")
     feedback: str = setting("motor", "what is fed back", choices=("motor", "link"), parameter="")
+    # fmt: on
 
     def design(self, model: MultibodyModel, actuators: Actuators) -> ComputedTorque:
         proportional, derivative = self.proportional, self.derivative

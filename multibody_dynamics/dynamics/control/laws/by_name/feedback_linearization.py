@@ -28,30 +28,18 @@ class FeedbackLinearizationSettings(ControllerSettings):
     lowers = ""
 
     law: LawName = "feedback_linearization"
-    bandwidth: Any = bandwidth_setting(
-        60.0,
-        "all poles of a joint; one value, or one per joint of the robot",
-        parameter="linearization_bandwidth",
-    )
-    poles: Any = setting(
-        None,
-        "poles of every joint (as a parameter, real ones), instead of the bandwidth; empty: not"
-        " used",
-        unit="1/s",
-        check=stable_poles,
-        parameter="linearization_poles",
+    # fmt: off
+    bandwidth: Any = bandwidth_setting(60.0, parameter="linearization_bandwidth",
+        meaning="all poles of a joint; one value, or one per joint of the robot")
+    poles: Any = setting(None, unit="1/s", check=stable_poles, parameter="linearization_poles",
         is_row=True,
-    )
-    second_bandwidth: Any = setting(
-        None,
-        "(v,) of second outputs; default: the bandwidth",
-        unit="rad/s",
-        check=positive_rates,
-        parameter="",
-    )
-    lead: float = setting(
-        0.0, "time over which the chain of integrators is predicted", unit="s", parameter=""
-    )
+        meaning="poles of every joint (as a parameter, real ones), instead of the bandwidth; empty:"
+        " not used")
+    second_bandwidth: Any = setting(None, unit="rad/s", check=positive_rates, parameter="",
+        meaning="(v,) of second outputs; default: the bandwidth")
+    lead: float = setting(0.0, unit="s", parameter="",
+        meaning="time over which the chain of integrators is predicted")
+    # fmt: on
 
     def design(self, model: MultibodyModel, actuators: Actuators) -> FeedbackLinearization:
         return FeedbackLinearization(

@@ -32,29 +32,19 @@ class HoldSettings(GivenGains, SecondOutputs, ControllerSettings):
     tunable = ("gains", "stop_time", "torque_limit")
 
     law: LawName = "hold"
-    bandwidth: Any = bandwidth_setting(
-        60.0,
-        "upper limit on the bandwidth of the motor loops, which also damp the links behind the"
-        " springs; also in the damped stop after a fault",
-        bounds=(1.0, 1000.0),
-        parameter="hold_bandwidth",
+    # fmt: off
+    bandwidth: Any = bandwidth_setting(60.0, bounds=(1.0, 1000.0), parameter="hold_bandwidth",
         is_row=False,
-    )
-    friction: Any = setting(
-        0.0, "share of the motor friction that is compensated", bounds=(0.0, 1.0), parameter=""
-    )
-    stop_time: float = setting(
-        STOP_TIME,
-        "time constant with which the motors slow down, also in the damped stop after a fault",
-        unit="s",
-        bounds=(0.01, 10.0),
-    )
-    torque_limit: Any = setting(
-        np.inf,
-        "largest torque of each motor; default and maximum: the motors' own limits",
-        unit="N m or N",
-        parameter="",
-    )
+        meaning="upper limit on the bandwidth of the motor loops, which also damp the links behind"
+        " the springs; also in the damped stop after a fault")
+    friction: Any = setting(0.0, bounds=(0.0, 1.0), parameter="",
+        meaning="share of the motor friction that is compensated")
+    stop_time: float = setting(STOP_TIME, unit="s", bounds=(0.01, 10.0),
+        meaning="time constant with which the motors slow down, also in the damped stop after a"
+        " fault")
+    torque_limit: Any = setting(np.inf, unit="N m or N", parameter="",
+        meaning="largest torque of each motor; default and maximum: the motors' own limits")
+    # fmt: on
 
     def design(self, model: MultibodyModel, actuators: Actuators) -> HoldController:
         gains = self.given_gains(actuators)

@@ -22,11 +22,10 @@ class MotorPDSettings(GivenGains, LinearFeedbackSettings):
     page = "control_laws.md#compensation-of-disturbances"
 
     law: LawName = "motor_pd"
-    bandwidth: Any = bandwidth_setting(
-        60.0,
-        "both poles of each motor loop; one value, or one per motor of the robot",
-        parameter="motor_bandwidth",
-    )
+    # fmt: off
+    bandwidth: Any = bandwidth_setting(60.0, parameter="motor_bandwidth",
+        meaning="both poles of each motor loop; one value, or one per motor of the robot")
+    # fmt: on
 
     def design(self, model: MultibodyModel, actuators: Actuators) -> LinearFeedback:
         gains = self.given_gains(actuators)

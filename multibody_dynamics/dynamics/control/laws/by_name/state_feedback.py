@@ -42,44 +42,26 @@ class StateFeedbackSettings(SecondOutputs, LinearFeedbackSettings):
     fixed = (*LinearFeedbackSettings.fixed, "late_cycles", "update_time", "designs_in_background")
 
     law: LawName = "state_feedback"
-    bandwidth: Any = bandwidth_setting(
-        20.0,
-        "bandwidth of the linear-quadratic design; one value, or one per joint of the robot",
-        parameter="feedback_bandwidth",
-    )
-    poles: Any = setting(
-        None,
-        "poles of each joint (as a parameter, real ones), designed independently of the others,"
-        " instead of the linear-quadratic design; empty: not used",
-        unit="1/s",
-        check=stable_poles,
-        parameter="feedback_poles",
+    # fmt: off
+    bandwidth: Any = bandwidth_setting(20.0, parameter="feedback_bandwidth",
+        meaning="bandwidth of the linear-quadratic design; one value, or one per joint of the"
+        " robot")
+    poles: Any = setting(None, unit="1/s", check=stable_poles, parameter="feedback_poles",
         is_row=True,
-    )
-    gain_design: str = setting(
-        "joint",
-        "gains joint by joint for the design position; or gains of the whole arm that follow the"
-        " pose, linear-quadratic (coupled) or passive, by modes (modal)",
-        choices=GAIN_DESIGNS,
-    )
-    gain_update_time: float = setting(
-        UPDATE_TIME,
-        "with gain_design coupled or modal: time in which new gains are blended in; 0: keep those"
-        " of the design position",
-        unit="s",
-        bounds=(0.0, 10.0),
-    )
-    designs_in_background: bool = setting(
-        False,
-        "whether a separate process designs the gains of the whole arm while the cycle goes on",
-        parameter="",
-    )
-    delay: float = setting(
-        0.0,
-        "from a measurement to its torque, for which coupled gains are designed",
-        unit="s",
-        parameter="",
-    )
+        meaning="poles of each joint (as a parameter, real ones), designed independently of the"
+        " others, instead of the linear-quadratic design; empty: not used")
+    gain_design: str = setting("joint", choices=GAIN_DESIGNS,
+        meaning="gains joint by joint for the design position; or gains of the whole arm that"
+        " follow the pose, linear-quadratic (coupled) or passive, by modes (modal)")
+    gain_update_time: float = setting(UPDATE_TIME, unit="s", bounds=(0.0, 10.0),
+        meaning="with gain_design coupled or modal: time in which new gains are blended in; 0: keep"
+        " those of the design position")
+    designs_in_background: bool = setting(False, parameter="",
+        meaning="whether a separate process designs the gains of the whole arm while the cycle goes"
+        " on")
+    delay: float = setting(0.0, unit="s", parameter="",
+        meaning="from a measurement to its torque, for which coupled gains are designed")
+    # fmt: on
 
     def check(self) -> None:
         super().check()

@@ -62,28 +62,18 @@ class TorqueControlSettings(SecondOutputs, ControllerSettings):
         f" {LINK_BANDWIDTH:g}, or more where gravity would tip a link over",
         parameter="torque_link_bandwidth",
     )
-    torque_design: str = setting(
-        "torque_observer",
-        "design of the torque loops, see docs/torque_control.md",
-        choices=tuple(TORQUE_DESIGNS),
-    )
-    torque_bandwidth: Any = bandwidth_setting(
-        None,
-        "bandwidth of the torque loops; one value, or one per joint of the robot; empty: as high as"
-        " springs, filter, command_delay and judged_delay allow",
-    )
-    delay: float = setting(
-        0.0,
-        "from a measurement to its torque, with which the torque loops must be stable",
-        unit="s",
-        parameter="",
-    )
-    velocity_filter: tuple[int, float] | None = setting(
-        None,
-        "order and bandwidth in Hz of the filter of the measured state, with which the torque loops"
-        " must be stable, too; None if the velocities are known",
-        parameter="",
-    )
+    # fmt: off
+    torque_design: str = setting("torque_observer", choices=tuple(TORQUE_DESIGNS),
+        meaning="design of the torque loops, see docs/torque_control.md")
+    torque_bandwidth: Any = bandwidth_setting(None,
+        meaning="bandwidth of the torque loops; one value, or one per joint of the robot; empty: as"
+        " high as springs, filter, command_delay and judged_delay allow")
+    delay: float = setting(0.0, unit="s", parameter="",
+        meaning="from a measurement to its torque, with which the torque loops must be stable")
+    velocity_filter: tuple[int, float] | None = setting(None, parameter="",
+        meaning="order and bandwidth in Hz of the filter of the measured state, with which the"
+        " torque loops must be stable, too; None if the velocities are known")
+    # fmt: on
 
     def in_cycle(self, cycle: Cycle) -> TorqueControlSettings:
         return replace(

@@ -1,9 +1,10 @@
+#!/usr/bin/env python3
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
 """Generate the tables in docs/ from the code: symbols, packages, laws, faults, parameters of nodes.
 
-`python -m multibody_dynamics.tools.reference` rewrites the text of docs/*.md between the comments
+Run `python scripts/reference.py`. It rewrites the text of docs/*.md between the comments
 `begin NAME` and `end NAME`; a test fails if a table is out of date.
 """
 
@@ -15,13 +16,13 @@ from inspect import getdoc
 from pathlib import Path
 from typing import get_type_hints
 
-from .. import dynamics
-from ..dynamics import control
-from ..dynamics.control import FAULTS, law_list
-from ..dynamics.lie import SYMBOLS
-from ..dynamics.plant import DriveEffects
+from multibody_dynamics import dynamics
+from multibody_dynamics.dynamics import control
+from multibody_dynamics.dynamics.control import FAULTS, law_list
+from multibody_dynamics.dynamics.lie import SYMBOLS
+from multibody_dynamics.dynamics.plant import DriveEffects
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
 NODES = {
     "feedforward_node": "FeedforwardParameters",
     "flatness_controller_node": "FlatnessControllerParameters",
@@ -53,7 +54,7 @@ def generate(name: str) -> str:
         return faults_table()
     if name == "effects":
         return effects_table()
-    from ..nodes.base.parameters import markdown_table
+    from multibody_dynamics.nodes.base.parameters import markdown_table
 
     node = import_module(f"multibody_dynamics.nodes.{name.removesuffix(' parameters')}")
     return markdown_table(getattr(node, NODES[name.removesuffix(" parameters")]))
@@ -111,7 +112,7 @@ def settings_table() -> str:
 
 def law_parameters_table() -> str:
     """The parameters of each law in flatness_controller_node."""
-    from ..nodes.following.law_parameters import parameters_of
+    from multibody_dynamics.nodes.following.law_parameters import parameters_of
 
     lines = (
         f"| `{law}` | {', '.join(f'`{each.name}`' for each in parameters_of(law))} |\n"
