@@ -114,6 +114,17 @@ def _watch_files() -> None:
     sys.addaudithook(watch)
 
 
+def _unfinished() -> str:
+    """The name of what could not be written. Half a file is removed: it could be taken for one."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return "standard output"
+    if os.path.isfile(_written):  # not a device
+        os.remove(_written)
+    return _written
+
+
 def _joined(arguments: Sequence[str]) -> list[str]:
     """Join `--configuration -1,2` into one word; argparse would take `-1,2` for an option."""
     words: list[str] = []
@@ -138,7 +149,7 @@ def _in_one_line(error: Exception) -> str:
         if isinstance(error, FileExistsError):
             text += ", but is not a folder"
     elif isinstance(error, OSError) and error.errno in NOT_WRITTEN:
-        text = f"{_written}: {error.strerror}"
+        text = f"{_unfinished()}: {error.strerror}"
     return " ".join(text.split())
 
 

@@ -30,6 +30,7 @@ SLOW = 0.01  # rad/s or m/s, rms: a joint at rest, or a difference of no importa
 NOISE = 5.0  # standard deviations
 ALIKE = 0.98  # correlation of proportional signals
 NEAR = 0.15  # relative distance to a known factor
+SLOWEST = 1e-3  # of the speed limits: a slower motion is no motion of an arm
 BEYOND = 0.1  # of the range of a joint, by which it may leave its limits
 EFFORTS_ALIKE = 0.85  # correlation of efforts with those of the model
 EFFORT_RATIO = 2.0  # between efforts and those of the model, which friction does not explain
@@ -163,6 +164,16 @@ def positions_beyond_limits(
         cause = "are they encoder counts, or those of the motor before its gear?"
     text = f"positions from {lowest:.4g} to {highest:.4g} {unit} are outside of its limits"
     return f"{text} {low:.4g} to {high:.4g} {unit}; {cause}"
+
+
+def doubtful_pace(model: MultibodyModel, speed: Array) -> str:
+    """What is wrong with the times of a motion with these largest speeds (n,), rad/s or m/s; "" if
+    nothing is."""
+    limit = model.limits.velocity
+    share = np.divide(np.abs(speed), limit, out=np.ones_like(limit), where=limit > 0.0).max()
+    if not 0.0 < share < SLOWEST:
+        return ""
+    return f"no joint exceeds {share:.2g} of its speed limit: are the times in ms?"
 
 
 def doubtful_efforts(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from ..dynamics.core import InputError, read_yaml, reading
+from ..dynamics.core import InputError, exactly, read_yaml, reading
 from ..dynamics.elastic import Actuators, load_actuators
 from ..dynamics.identification import JointFriction, inertial_parameters, with_inertial_parameters
 from ..dynamics.model import MultibodyModel, load_urdf
@@ -129,7 +129,7 @@ def _with_given(model: MultibodyModel, given: Any) -> tuple[MultibodyModel, Join
             raise InputError(f"{key}: expected a mapping from names, got {value!r}")
     rotors = np.array(model.reflected_inertia)
     for joint, value in given.get("rotor_inertia", {}).items():
-        rotors[model.joint_index(joint)] = float(value)
+        rotors[model.joint_index(joint)] = exactly(f"rotor_inertia of '{joint}'", value, ())
     model = model.with_reflected_inertia(rotors)
     links = given.get("links", {})
     if links:
@@ -148,10 +148,10 @@ def _body(name: str, values: Any) -> tuple[float, Any, Any]:
             f"{name}: expected a mapping with mass and, optionally, com and inertia_com, got "
             f"{values}"
         )
-    xx, xy, xz, yy, yz, zz = (float(x) for x in values.get("inertia_com", [0.0] * 6))
-    inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    com = np.array([float(x) for x in values.get("com", [0.0] * 3)])
-    return float(values["mass"]), com, inertia
+    inertia = exactly(f"{name}: inertia_com", values.get("inertia_com", [0.0] * 6), (6,))
+    com = exactly(f"{name}: com", values.get("com", [0.0] * 3), (3,))
+    mass = float(exactly(f"{name}: mass", values["mass"], ()))
+    return mass, com, inertia[[[0, 1, 2], [1, 3, 4], [2, 4, 5]]]
 
 
 def _ten(mass: float, com: Any, inertia_com: Any) -> Any:

@@ -155,7 +155,7 @@ def survey(
     ignored = {name for batch in samples for name in batch.names} - joints.names
     samples = [batch for batch in samples if any(source.carries(batch) for source in sources)]
     _check_signals(joints, sources, samples, notes)
-    period = max(_period(recording.path, source, looks) for source in sources)
+    period = max(_period(recording, source, looks) for source in sources)
     origin = _origin(sources, samples)
     velocity = not from_positions and _has_velocity(sources, samples)
     derived = _contradicting(joints, sources, looks, notes) if velocity else ()
@@ -419,16 +419,19 @@ def _has_velocity(sources: Sequence[Source], samples: Sequence[JointSamples]) ->
     return bool(np.concatenate(whole).mean() >= 0.9)
 
 
-def _period(path: Path, source: Source, looks: Sequence[Sequence[JointSamples]]) -> float:
+def _period(recording: Recording, source: Source, looks: Sequence[Sequence[JointSamples]]) -> float:
     """Sampling period of a source, ns."""
     stamps = [[source.times(b) for b in look if source.carries(b)] for look in looks]
     ats = [np.concatenate(each) for each in stamps if each]
     steps = [np.diff(at[order]) for at in ats for order in _between_resets(at)]
     every = np.concatenate(steps) if steps else np.zeros(0)
     if len(every) < SHORTEST:
+        seen = recording.overview
+        apart = 1e-9 * (seen.end - seen.begin) / max(seen.topics.get(source.topic, 0) - 1, 1)
+        cause = f"; they are {apart:.3g} s apart: are the times in seconds?" if apart > 1.0 else ""
         raise InputError(
-            f"{path}: {source.topic}: {len(every) + bool(steps)} samples; a comparison needs more "
-            f"than {SHORTEST}"
+            f"{recording.path}: {source.topic}: {len(every) + bool(steps)} samples; a comparison "
+            f"needs more than {SHORTEST}{cause}"
         )
     return usual_step(every)
 

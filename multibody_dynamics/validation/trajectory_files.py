@@ -31,6 +31,7 @@ from ..dynamics.core import (
     SECOND,
     Array,
     InputError,
+    as_real,
     computable_rows,
     file_reader,
     read_yaml_documents,
@@ -181,8 +182,8 @@ def _of_rows(path: Path, joints: Any, times: Any, given: Mapping[str, Any], form
 
 def _numbers(what: str, values: Any) -> Array:
     """Numbers (k,). Raises InputError for anything else."""
-    with suppress(TypeError, ValueError):
-        found = np.array(values, dtype=np.float64)
+    with suppress(InputError):
+        found = as_real(what, values)
         if found.ndim == 1:
             return found
     raise InputError(f"{what}: must be a list of numbers, not {values!r:.60}")

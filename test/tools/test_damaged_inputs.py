@@ -8,6 +8,7 @@ differ from run to run.
 """
 
 import contextlib
+import copy
 import io
 import json
 import os
@@ -16,7 +17,8 @@ import resource
 import time
 import warnings
 from collections.abc import Iterator
-from functools import partial
+from functools import partial, reduce
+from operator import getitem
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -32,7 +34,7 @@ from bag_files import write_bag
 from damage import NUMBERS, OF_BYTES, WORDS, damaged, damaged_npz, damaged_tree, damaged_yaml
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.control import IterativeLearning, load_collision_thresholds
-from multibody_dynamics.dynamics.core import DynamicsError, InputError
+from multibody_dynamics.dynamics.core import DynamicsError, InputError, parse_yaml
 from multibody_dynamics.dynamics.core.quantities import Gear, to_link_side
 from multibody_dynamics.dynamics.identification import IdentifiedCovariance
 from multibody_dynamics.dynamics.integration import load_system
@@ -419,6 +421,45 @@ ROBOT = partial(load_robot, valid.URDF)
 )  # fmt: skip
 def test_inputs_that_once_failed(read, make, says, tmp_path):
     assert says in make(read, tmp_path)
+
+
+def leaves(node, where=()):
+    """The places of the numbers in a tree."""
+    items = node.items() if isinstance(node, dict) else enumerate(node)
+    for key, value in items:
+        if isinstance(value, dict | list):
+            yield from leaves(value, (*where, key))
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield *where, key
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "read"),
+    [
+        ("motion.yaml", valid.ROWS, read_points),
+        ("motion.yaml", valid.POINTS, read_points),
+        ("data.yaml", valid.DATA, partial(load_robot, valid.URDF)),
+        ("identified.json", valid.identified(), read_results),
+        ("effects.yaml", b"effects: {link_coulomb: [3.0, 1.0], backlash: 1.0e-3}",
+         dyn.plant.load_effects),
+        ("thresholds.yaml", valid.thresholds(),
+         lambda file: load_collision_thresholds(file, valid.arm().joint_names)),
+        *(("springs.yaml", (CONFIG / "elastic_joints" / f"{name}.yaml").read_bytes(),
+           lambda file: dyn.load_actuators(file, tuple(yaml.safe_load(file.read_text())["joints"])))
+          for name in ("every_kind", "antagonistic")),
+        ("system.yaml", (CONFIG / "systems" / "slider_crank.yaml").read_bytes(), load_system),
+    ],
+)  # fmt: skip
+def test_booleans_are_no_numbers(name, text, read, tmp_path):
+    """`sec: true` was one second, and a list with one boolean was one of numbers."""
+    tree = parse_yaml(text.decode())
+    write = json.dumps if name.endswith(".json") else yaml.safe_dump
+    places = list(leaves(tree))
+    assert places
+    for *above, last in places:
+        wrong = copy.deepcopy(tree)
+        reduce(getitem, above, wrong)[last] = True
+        assert name in refusal(read, _write(tmp_path, name, write(wrong).encode())), [*above, last]
 
 
 def test_numbers_and_sides_that_once_failed():

@@ -5,6 +5,7 @@
 that names the file."""
 
 import re
+import resource
 import warnings
 
 import numpy as np
@@ -15,6 +16,7 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.tools import cli
 from robots import CONFIG
 
+FULL = 200  # bytes
 URDF, SPRINGS = valid.URDF.read_text(), valid.SPRINGS.read_text()
 
 
@@ -25,6 +27,7 @@ def folder(tmp_path, monkeypatch):
         "springs.yaml": SPRINGS.encode(),
         "motion.csv": valid.table("q", "qd", "theta", "Q", "tau"),
         "trajectory.csv": valid.table("q", "qd", every=8),
+        "rows.yaml": valid.ROWS,
     }.items():
         (tmp_path / name).write_bytes(data)
     np.savez(tmp_path / "motion.npz", **valid.arrays())
@@ -162,6 +165,37 @@ def test_a_full_disk_is_reported_with_the_name_of_the_file(folder, capsys):
     refused("trajectory robot.urdf --csv out.csv", capsys, "out.csv: No space left on device")
     (folder / "out.png").symlink_to("/dev/full")
     refused("plot robot.urdf -o out.png", capsys, "out.png: No space left on device")
+
+
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [
+        ("trajectory robot.urdf --csv out.csv", "out.csv"),
+        ("plot robot.urdf -o out.png", "out.png"),
+        ("scale-time rows.yaml --urdf robot.urdf --elastic-joints springs.yaml -o out", "out/"),
+        ("validate motion.npz --urdf robot.urdf -o out", "out/report.json"),
+        ("validate motion.npz --urdf robot.urdf --bag -o out", "out/bag/bag.mcap"),
+        (f"{COMMANDS[0]} -o out", "out/springs.yaml"),
+        ("write-back springs.yaml --urdf robot.urdf --elastic-joints springs.yaml -o out",
+         "robot.urdf"),
+        ("generate robot.urdf -o out", "out/planar_two_link_dynamics.h"),
+        ("gazebo robot.urdf --elastic-joints springs.yaml -o out", "out/plant.urdf"),
+        ("torque-report robot.urdf --elastic-joints springs.yaml -o out", "out/report.json"),
+        ("view motion.csv --urdf robot.urdf --page out.html", "out.html"),
+    ],
+)  # fmt: skip
+def test_a_full_disk_leaves_no_half_files(folder, capsys, command, file):
+    """A file that can have no more than a few bytes stands for the disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FULL, hard))
+    try:
+        status = cli.main(command.split())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert status == 2
+    assert re.search(f"{file}.*: File too large$", line), line
+    assert [each for each in folder.rglob("*") if each.stat().st_size == FULL] == []
 
 
 def test_limits_in_degrees_are_not_planned_with(folder, capsys):

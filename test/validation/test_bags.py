@@ -257,15 +257,25 @@ def test_empty_cells_are_nan(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "no rows"),
+        ("", "the file is empty"),
+        ("\n\n", "the file is empty"),
         ("t,q a\n", "no rows"),
-        ("time,q a\n0,1\n", "comma-separated and including t; it is 'time,q a'"),
-        ("t;q a\n0;1\n", "comma-separated and including t; it is 't;q a'"),
-        ("t,q a,q a\n0,1,1\n", "each once"),
-        ("\nt,q a\n0,1\n", "it is ''"),
-        ("t,q a,q b\n0,1\n", "must name 2 columns, including t"),
-        ("t,a\n0,1\n1,2\n", "t and q or theta are needed; it has t, a"),
-        ("t,q a\n0,1\n1,2,3\n", "not a table"),
+        ("time,q a\n0,1\n", "no column is named t, .* the first line.* is 'time,q a'"),
+        ("0,1\n1,2\n", "no column is named t, .* the first line.* is '0,1'"),
+        ("t;q a\n0;1\n", "separated by commas.* the first line.* is 't;q a'"),
+        ("t\tq a\n0\t1\n", "separated by commas"),
+        ("# of a robot\nt,q a\n0,1\n", "the first line.* is '# of a robot'"),
+        ("t,q a,q  a\n0,1,1\n", "duplicate column 'q a'"),
+        ("t [s],q a\n0,1\n", r"'t \[s\]' must be without its unit"),
+        ("t,q a (deg)\n0,1\n", r"'q a \(deg\)' must be without its unit"),
+        ("t,q a,q b\n0,1\n", "line 2: 2 cells in 3 columns"),
+        ("t,q a\n\n0,1\n1,2,3\n", r"line 4: 3 cells in 2 columns; .*decimal commas\?"),
+        ("t,q a\n0,1\n1,true\n", "line 3: q a is 'true'"),
+        ("t,q a\n0,1\n1,1_0\n", "not a table of numbers: .*1_0"),
+        ("t,q a\n0,1\n1,\xff\n".encode("latin-1"), "not a table in UTF-8"),
+        ("t,q a\n0,1\n".encode("utf-16"), "not a table in UTF-8"),
+        ("t,a\n0,1\n1,2\n", "in columns named 'q JOINT' or 'theta MOTOR'; it has t, a"),
+        ("t,q a\n3,1\n2,2\n1,3\n", "t decreases"),
         ("t,q a\n0,1\n1,x2\n", "not a table of numbers: .*x2"),
         ("t,q a\n0,1\n1e12,1\n", "t reaches 1e\\+12: expected seconds"),
         ("t,q a\nnan,1\n1,2\n", "t has NaN"),
@@ -274,9 +284,28 @@ def test_empty_cells_are_nan(tmp_path):
 )
 def test_malformed_tables_raise(tmp_path, text, message):
     file = tmp_path / "motion.csv"
-    file.write_text(text)
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(InputError, match=message):
         read_table(file)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufefft,q a\r\n0,1\r\n1,2\r\n",
+        "# t,  q  a\n\n0,1\n# a pause\n1,2\n",
+        'extra,"q a","t"\n,"1","0"\n,"2","1"\n',
+        "t,q a,\n0,1,\n1,2,\n",
+        "t,q a,temperature motor [C]\n0,1,30\n1,2,31\n",
+        "t,q a\n0,1\n1,2",
+    ],
+)
+def test_harmless_oddities_of_tables_are_understood(tmp_path, text):
+    file = tmp_path / "motion.csv"
+    file.write_bytes(text.encode())
+    found = read_table(file)
+    assert found.names == ("a",)
+    assert found.rows[:, 0, 0].tolist() == [1.0, 2.0]
 
 
 def test_malformed_archives_raise(tmp_path):

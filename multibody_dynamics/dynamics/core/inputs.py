@@ -31,13 +31,20 @@ def as_real(name: str, value: Any) -> Array:
         raw = np.asarray(value)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name}: not an array of numbers ({error})") from None
-    if raw.dtype.kind not in "fiu":
+    if raw.dtype.kind not in "fiu" or _has_booleans(value):
         found = "None" if value is None else f"an array of {raw.dtype}"
+        found = "true or false" if _has_booleans(value) else found
         raise InputError(f"{name}: expected real numbers, got {found}")
     if np.ma.is_masked(value):
         raise InputError(f"{name}: some numbers are masked, and have no value")
     with np.errstate(over="ignore"):  # a large long double becomes inf; callers check
         return np.asarray(raw, dtype=np.float64)
+
+
+def _has_booleans(value: Any) -> bool:
+    """Whether there are booleans in lists, which NumPy would take for 0 and 1 beside numbers."""
+    is_list = isinstance(value, list | tuple)
+    return any(map(_has_booleans, value)) if is_list else isinstance(value, bool)
 
 
 def read_only(value: Any, dtype: DTypeLike = np.float64) -> NDArray[Any]:

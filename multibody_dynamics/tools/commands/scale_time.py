@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     from ...dynamics.control import scale_time
     from ...validation.trajectory_files import read_points, write_points
     from ..motions.scaled_trajectory import (
-        beyond_range,
+        doubts,
         draw,
         limits_of,
         motion_through,
@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     points = read_points(options.trajectory, topic=options.topic, message=options.message)
     motion = motion_through(points, model, dict(options.hold))
     limits = limits_of(model, actuators, options.limit)
-    for line in beyond_range(motion, model):
+    for line in doubts(motion, model):
         warnings.warn(line, stacklevel=1)  # printed by the command line
     scaled = scale_time(motion, model, actuators, limits, stiffness=second)
     print(scaled.describe())

@@ -15,6 +15,7 @@ from ...dynamics.elastic import Actuators
 from ...dynamics.model import MultibodyModel
 from ...dynamics.motion import Trajectory, check_reference, interpolate
 from ...reporting.figures import GREEN, new_figure, save
+from ...validation.doubtful_signals import doubtful_pace
 from ...validation.trajectory_files import Points
 
 SLACK = 1e-6  # rad or m: a motion may end on a limit
@@ -60,9 +61,11 @@ def motion_through(points: Points, model: MultibodyModel, held: Mapping[str, flo
         raise InputError(f"{points.path}: {error}") from None
 
 
-def beyond_range(motion: Trajectory, model: MultibodyModel) -> list[str]:
-    """A line for every joint that leaves its range, which no duration of the motion changes."""
-    return [
+def doubts(motion: Trajectory, model: MultibodyModel) -> list[str]:
+    """A line if the motion is as slow as one with times in ms, and for every joint that leaves its
+    range, which no duration of the motion changes."""
+    pace = doubtful_pace(model, motion.peak_values()[1])
+    return [pace] * bool(pace) + [
         f"{event}; a slower motion follows the same path"
         for event in check_reference(model.limits, motion)
         if event.quantity == "position" and abs(event.wanted - event.allowed) > SLACK

@@ -118,13 +118,10 @@ def cmake(library: str, name: str, sources: Iterable[str]) -> str:
 
 
 def write(files: Mapping[str, str], folder: Path) -> None:
-    """Write the files; the folder is created if necessary. Raises InputError if that fails."""
-    try:
-        for name, text in files.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{folder}: cannot write the files: {error.strerror}") from None
+    """Write the files; the folder is created if necessary. Raises OSError if that fails."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def _functions(model: MultibodyModel, name: str, options: Options) -> list[Function]:

@@ -18,6 +18,7 @@ from ...dynamics.identification import HIGHEST, ZeroPhaseFilter
 from ...dynamics.model import MultibodyModel
 from ...dynamics.motion import Reference
 from ...dynamics.rigid import gravity_forces, inverse_dynamics
+from ...validation.doubtful_signals import doubtful_pace
 from ...validation.recordings import Bag, Recording, read_columns, read_signals
 from ...validation.recordings.bag_library import message_types
 from ...validation.trajectory_files import MESSAGE, read_points
@@ -25,6 +26,7 @@ from ..base.recording import Recording as DemoRecording
 from ..motions.scaled_trajectory import motion_through
 
 RATE = 100.0  # Hz, at which planned motions are sampled
+LONGEST = 100_000  # samples of a planned motion
 MOST = 250.0  # Hz: of faster recordings, every second or third sample is shown, and so on
 CUTOFF = 8.0  # Hz, of the filter with which recorded positions are differentiated
 MEASURED = ("Q ", "tau ", "theta ", "current ")  # columns that a trajectory does not have
@@ -126,13 +128,15 @@ def planned(name: str, motion: Reference, robot: MultibodyModel, actuators: Actu
     ViewedMotion
 ):  # fmt: skip
     """A desired motion, with its exact torques and rates."""
-    count = max(int(np.ceil(motion.duration * RATE)) + 1, 2)
+    count = max(int(np.ceil(min(motion.duration * RATE, LONGEST))) + 1, 2)
     t = np.linspace(motion.start_time, motion.end_time, count)
     state = motion.sample(t)
     torque = np.stack(inverse_dynamics(robot, *np.moveaxis(state, 1, 0)), axis=1)
     motors = motors_along(actuators, state, torque)
     nothing = np.full((count, robot.n), np.nan)
-    return ViewedMotion(name, t - t[0], state[:, 0], motors, torque, nothing, nothing)
+    pace = doubtful_pace(robot, motion.peak_values()[1])
+    notes = (pace,) if pace else ()
+    return ViewedMotion(name, t - t[0], state[:, 0], motors, torque, nothing, nothing, notes=notes)
 
 
 @file_reader
@@ -309,6 +313,8 @@ def _viewed(
     q = state[:, 0]
     notes = []
     motion, predicted = _predicted(model, t, q, cutoff)
+    if pace := doubtful_pace(model, np.abs(motion[:, 1]).max(axis=0)):
+        notes.append(pace)
     torque = np.full((len(t), 3, model.n), np.nan)
     for row, signal in enumerate(PUBLISHED):
         for joint, (when, rows) in _columns(series.get(signal, ()), prefix).items():

@@ -17,6 +17,7 @@ from viser import ViserServer, uplot
 from ...dynamics.core import Array, InputError
 from ...dynamics.model import MultibodyModel
 from ...reporting.figures import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
+from ...reporting.progress import ProgressBar
 from .scene import Look, RobotScene, furnish
 from .shapes import RobotShapes, robot_shapes, urdf_text
 from .sources import Curves, Source
@@ -24,6 +25,7 @@ from .viewed_motion import RobotState, ViewedMotion
 
 HOST = "127.0.0.1"
 FRAME = 1.0 / 30.0  # s
+MOST_FRAMES = 9_000  # of a page
 SLOW = 0.2  # s between two updates of table and plots
 LINES = (BLUE, VERMILION, GREEN, ORANGE, SKY, PURPLE, "#000000", "#999999")
 UNITS = {"Q": "N m", "Q'": "N m/s", "Q''": "N m/s²", "tracking error": "rad"}
@@ -134,14 +136,19 @@ def write_page(
     look: Look = USUAL,
     frames: float = 30.0,
 ) -> Path:
-    """Write a motion as one HTML file that plays it without a server; frames per second."""
+    """Write a motion as one HTML file that plays it without a server; frames per second, or less
+    for a motion of more than MOST_FRAMES."""
+    step = max(1.0 / frames, motion.duration / MOST_FRAMES)
+    progress = ProgressBar("of the page")
     page = ViewerPage(model, shapes, look=look, port=0)
     try:
         page.scene.show(motion.at(0.0), look)
         serializer = page.server.get_scene_serializer()
-        for t in np.arange(0.0, motion.duration, 1.0 / frames).tolist():
+        for t in np.arange(0.0, motion.duration, step).tolist():
             page.scene.show(motion.at(t), look)
-            serializer.insert_sleep(1.0 / frames)
+            serializer.insert_sleep(step)
+            progress(t / motion.duration)
+        progress(1.0)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(serializer.as_html(), encoding="utf-8")
     finally:

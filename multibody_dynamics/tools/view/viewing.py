@@ -63,7 +63,7 @@ def _view_motion(options: argparse.Namespace, path: Path) -> int:
 
     model, motion, shapes = _motion(options, path)
     for note in motion.notes:
-        print(f"{motion.name}: {note}")
+        print(f"{motion.name}: {note}", flush=True)  # before a page that takes long
     if options.page:
         print(f"written: {write_page(model, shapes, motion, options.page, look=_look(options))}")
         return 0

@@ -47,6 +47,7 @@ OF_MOTORS = ("theta", "tau", "current")
 SIGNALS = ("q", "qd", "Q", "stiffness", *OF_MOTORS)
 KINDS = {"q": "position", "qd": "velocity", "Q": "effort", "stiffness": "effort"}
 EMPTY = re.compile(r"(^|,)\s*(?=,|$)")
+WITH_UNIT = re.compile(r"(t ?|(q\S*|Q|theta|tau|current|stiffness) .+ )[\[(].*[\])]")
 LATEST = 9e9  # s: in ns, later times overflow 64 bits
 UNIX = 1e6  # s: larger times are those of a clock that began long before the recording
 
@@ -94,8 +95,9 @@ def read_signals(path: Path, arrays: Mapping[str, Any] | None = None) -> SignalT
 
     Raises an InputError that names the file, and what it lacks or what is wrong with it.
     """
+    named = ""
     if path.suffix == ".csv":
-        there = read_columns(path)
+        there, named = read_columns(path), ", in columns named 'q JOINT' or 'theta MOTOR'"
         given, joints, motors = _of_columns(there)
     else:
         there = given = dict(read_arrays(path) if arrays is None else arrays)
@@ -104,7 +106,7 @@ def read_signals(path: Path, arrays: Mapping[str, Any] | None = None) -> SignalT
         joints = tuple(map(str, np.atleast_1d(given["joint_names"])))
         motors = tuple(map(str, np.atleast_1d(given.get("motor_names", joints))))
     if "t" not in given or not {"q", "theta"} & set(given):
-        raise InputError(f"{path}: t and q or theta are needed; it has {', '.join(there)}")
+        raise InputError(f"{path}: t and q or theta are needed{named}; it has {', '.join(there)}")
     t = times_in(path, given["t"])
     signals = {
         name: _checked(path, name, given[name], len(t), motors if name in OF_MOTORS else joints)
@@ -199,28 +201,60 @@ def read_columns(path: Path) -> dict[str, Array]:
     """
     if not path.is_file():  # but perhaps a pipe, which nobody may ever write to
         raise InputError(f"{path}: no such file")
-    with (
-        reading(path, "a table"),
-        path.open(newline="", encoding="utf-8", errors="replace") as file,
-    ):
-        head = [name.strip() for name in next(csv.reader(file), [])] or [""]
-        lines = [EMPTY.sub(r"\1nan", line.strip()) for line in file if line.strip()]
-    head[0] = head[0].lstrip("#\ufeff ")
-    if not lines:
-        raise InputError(f"{path}: no rows of numbers")
-    if "t" not in head or len(set(head)) != len(head):
-        raise InputError(
-            f"{path}: its first line must name the columns, each once, comma-separated and "
-            f"including t; it is {','.join(head)!r:.80}"
-        )
+    with reading(path, "a table in UTF-8"):
+        text = path.read_text(encoding="utf-8-sig")
+    lines = [(k, line.strip()) for k, line in enumerate(text.split("\n"), 1) if line.strip()]
+    with reading(path):
+        head = _head(lines[0][1] if lines else "")
+    if len(lines) < 2:
+        raise InputError(f"{path}: no rows of numbers below the names of the columns")
     with reading(path, "a table of numbers"):
-        table = np.loadtxt(lines, delimiter=",", ndmin=2)
-    if len(head) != table.shape[1]:
-        raise InputError(f"{path}: its first line must name {table.shape[1]} columns, including t")
+        cells = [EMPTY.sub(r"\1nan", line) for _, line in lines[1:]]
+        try:
+            table = np.loadtxt(cells, delimiter=",", quotechar='"', ndmin=2)
+        except ValueError as error:
+            raise ValueError(_fault(head, lines[1:]) or error) from None
+        if len(head) != table.shape[1]:
+            raise ValueError(_fault(head, lines[1:]))
     return {
         name: computable_rows(f"{path}: {name}: ", column)
         for name, column in zip(head, table.T, strict=True)
     }
+
+
+def _head(line: str) -> list[str]:
+    """The names of the columns. Raises InputError that says what is wrong with them."""
+    names = [" ".join(name.split()) for name in next(csv.reader([line.lstrip("# ")]), [])]
+    twice = [name for name in names if name and names.count(name) > 1]
+    units = [name for name in names if WITH_UNIT.fullmatch(name)]
+    if not line:
+        raise InputError("the file is empty")
+    if twice:
+        problem = f"duplicate column '{twice[0]}'"
+    elif units:
+        problem = f"'{units[0]}' must be without its unit; numbers are in s, rad (m) and N m (N)"
+    elif "t" in names:
+        return names
+    elif len(names) < 2:
+        problem = "expected columns separated by commas, and numbers with decimal points"
+    else:
+        problem = "no column is named t, which has the times in s"
+    raise InputError(f"{problem}; the first line, which must name the columns, is {line!r:.80}")
+
+
+def _fault(head: Sequence[str], lines: Sequence[tuple[int, str]]) -> str:
+    """What is wrong with the first faulty row; "" if none is. lines : with their numbers."""
+    for k, line in lines:
+        row = next(csv.reader([line]))
+        if len(row) != len(head) and not line.startswith("#"):
+            commas = "; are there decimal commas?" if len(row) > len(head) else ""
+            return f"line {k}: {len(row)} cells in {len(head)} columns{commas}"
+        for name, cell in zip(head, row, strict=False):
+            try:
+                float(cell or "nan")
+            except ValueError:
+                return f"line {k}: {name} is {cell!r:.40}"
+    return ""
 
 
 def stacked(path: Path, columns: Mapping[str, Array], names: Sequence[str]) -> Array | None:
@@ -245,7 +279,10 @@ def times_in(path: Path, t: Any) -> Array:
     if not finite.all():
         raise InputError(f"{path}: t has NaN or infinity in row {int(np.argmin(finite))}")
     if np.abs(times).max(initial=0) > LATEST:
-        raise InputError(f"{path}: t reaches {np.abs(times).max():.4g}: expected seconds")
+        latest = np.abs(times).max()
+        raise InputError(f"{path}: t reaches {latest:.4g}: expected seconds, not ms, us or ns")
+    if np.count_nonzero(np.diff(times) < 0) > len(times) // 2:
+        raise InputError(f"{path}: t decreases; expected the rows in the order of their times")
     return times.astype(np.float64)
 
 

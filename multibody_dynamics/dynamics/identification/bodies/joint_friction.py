@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from ...core import Array, InputError, as_array, read_only
+from ...core import Array, InputError, as_array, exactly, read_only
 
 COULOMB_VELOCITY = 0.05  # rad/s, by default
 KEYS = ("viscous", "offset", "coulomb", "coulomb_velocity", "logistic")
@@ -76,17 +76,15 @@ class JointFriction:
                 raise InputError(
                     f"friction of joint '{name}': has both coulomb and logistic; give only one"
                 )
-            velocity = given.get("coulomb_velocity", COULOMB_VELOCITY)
+            pair = (given.get("coulomb", 0.0), given.get("coulomb_velocity", COULOMB_VELOCITY))
             logistic = given.get("logistic")
-            if logistic is None:
-                try:
-                    logistic = (2.0 * given.get("coulomb", 0.0), 2.0 / velocity, 0.0)
-                except (TypeError, ZeroDivisionError) as error:
-                    raise InputError(f"friction of joint '{name}': {error}") from None
             try:
+                coulomb, velocity = exactly("coulomb, coulomb_velocity", pair, (2,)).tolist()
+                if logistic is None:
+                    logistic = (2.0 * coulomb, 2.0 / velocity, 0.0)
                 column = (given.get("viscous", 0.0), given.get("offset", 0.0), *logistic)
                 rows[:, names.index(name)] = as_array("numbers", column, (5,))
-            except (InputError, TypeError) as error:
+            except (InputError, TypeError, ZeroDivisionError) as error:
                 raise InputError(f"friction of joint '{name}': {error}") from None
         return cls(*rows)
 

@@ -155,7 +155,11 @@ def _read(value: Any, where: str) -> Any:
         value.get(key) for key in ("value", "standard error", "determined")
     )
     try:
-        if not isinstance(number, int | float) or not isinstance(determined, bool):
+        if (
+            isinstance(number, bool | str)
+            or isinstance(error, bool)
+            or type(determined) is not bool
+        ):
             raise TypeError
         return IdentifiedValue(float(number), float("nan" if error is None else error), determined)
     except (TypeError, ValueError, OverflowError):
