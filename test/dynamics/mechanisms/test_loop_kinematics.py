@@ -90,5 +90,5 @@ def test_a_position_is_closed_near_the_last_one_or_as_from_the_start():
 
 def test_a_position_out_of_reach_is_not_closed():
     robot = arrays(ROBOTS["five-bar"])
-    robot[3][0] = 2.8, 0.3
+    robot[3][0] = 3.0, 3.0
     assert not mechanisms.place_bodies(*robot)

@@ -114,7 +114,7 @@ LOOPS = {
     "everything": Resolution(
         weights=[0.5, 2.0, 1.2], posture=[0.3, -0.2, 0.1], limit_speed=0.3, feedback=3.0, length=0.4
     ),
-    "damped": Resolution(damping=dyn.tasks.Damping(0.8, 0.5), feedback=4.0),
+    "damped": Resolution(damping=dyn.tasks.Damping(0.1, 0.2), feedback=4.0),
 }
 
 
