@@ -9,6 +9,7 @@ solution along the motion q(t), differentiated numerically with 40 digits.
 """
 
 from collections.abc import Callable
+from math import factorial
 
 import mpmath as mp
 import numpy as np
@@ -41,6 +42,13 @@ def polynomial(rows):
     """The function of time with the derivatives `rows` (k, ...) at 0."""
     rows = exact(rows)
     return lambda t: sum(rows[k] * t**k / mp.factorial(k) for k in range(len(rows)))
+
+
+def taylor(rows, t):
+    """The rows f, f', ... of a polynomial at t, from those at 0."""
+    return [
+        sum(row * t**j / factorial(j) for j, row in enumerate(rows[k:])) for k in range(len(rows))
+    ]
 
 
 def step(x):

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from geometry_msgs.msg import WrenchStamped
+from geometry_msgs.msg import PoseStamped, WrenchStamped
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
@@ -26,18 +26,13 @@ FIVE_BAR = {
 }
 MODEL = load_robot(*(share_directory() / FIVE_BAR[key] for key in list(FIVE_BAR)[:2]))
 MOTORS = {"command_joints": ["left_shoulder", "right_shoulder"]}
+LOCKSTEP = {"time_source": "steady", "publish_clock": True, "lockstep": True}
 TORQUES = ("-r", "motor_torque_stamped:=flatness_controller_node/motor_torque")
 
 
 def test_a_five_bar_follows_the_motion_of_the_trajectory_node(ros):
     """Simulator, controller and motion over DDS, as `loop` starts them, in lockstep."""
-    plant = {
-        "plant": "mujoco",
-        "command_interface": "stamped_motor_torque",
-        "time_source": "steady",
-        "publish_clock": True,
-        "lockstep": True,
-    }
+    plant = LOCKSTEP | {"plant": "mujoco", "command_interface": "stamped_motor_torque"}
     simulated = {"use_sim_time": True, "judged_poses": 3, "start_tolerance": 1.0}
     ros.start("elastic_robot_simulator_node", FIVE_BAR | MOTORS | plant, *TORQUES)
     controller = ros.start("flatness_controller_node", FIVE_BAR | MOTORS | simulated)
@@ -93,8 +88,49 @@ def test_a_wrench_on_a_passive_link_is_carried_by_the_motors(ros):
     assert "fault" not in node.output.lower()
 
 
-@pytest.mark.parametrize("node", ["task_space_node", "validation_node", "drift_node"])
+def test_the_tip_of_a_five_bar_follows_a_straight_line(ros):
+    """Simulator and task_space_node over DDS, as `loop task-space --plant internal` starts them, in
+    lockstep."""
+    offset = [0.4, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+    tip = dyn.tasks.Task("right_lower", "x z", dyn.se3.exp([0, 0, 0, *offset[:3]]))
+    remapped = ("-r", "motor_command:=task_space_node/motor_command")
+    ros.start("elastic_robot_simulator_node", FIVE_BAR | MOTORS | LOCKSTEP, *remapped)
+    tool = {"tool": tip.body, "tool_offset": offset, "components": "x z", "path_shape": "line"}
+    simulated = {"use_sim_time": True, "start_tolerance": 1.0}
+    node = ros.start("task_space_node", FIVE_BAR | MOTORS | tool | simulated)
+    states = ros.record(JointState, "joint_states")
+    planned = ros.record(JointTrajectory, "joint_trajectory")
+    target = ros.publisher(PoseStamped, "target_pose")
+    ros.until(lambda: ros.diagnosis(": task")[2], "the node to hold", patience=240.0)
+
+    def go(x, z):
+        message = PoseStamped()
+        message.header.frame_id = MODEL.base_name
+        message.pose.position.x, message.pose.position.z = float(x), float(z)
+        message.pose.orientation.w = 1.0
+        target.publish(message)
+
+    def tips(positions):
+        return dyn.tasks.task_motion(MODEL, tip, np.array(positions)).pose[..., [0, 2], 3]
+
+    start = tips(MODEL.home)
+    goal = start + np.array([0.06, -0.04])
+    go(*goal)
+    ros.until(lambda: planned, "a plan", patience=240.0)
+    way = tips([point.positions for point in planned[0].points]) - start
+    assert np.ptp(way[:, 0]) == pytest.approx(0.06, abs=1e-3)
+    assert np.abs(way @ [0.04, 0.06]).max() < 1e-6  # off the line, times its length
+    ros.until(
+        lambda: np.abs(tips(states[-1].position[:2]) - goal).max() < 1e-4,
+        "the goal", patience=240.0,
+    )  # fmt: skip
+    go(5.0, 0.0)
+    refused = "target_pose: unreachable"
+    ros.until(lambda: refused in ros.diagnosis(": inputs")[2], "a refusal", patience=240.0)
+    assert "fault" not in node.output.lower()
+
+
+@pytest.mark.parametrize("node", ["validation_node", "drift_node"])
 def test_a_node_for_trees_names_the_loops(ros, node):
-    motors = MOTORS | {"tool": "right_lower"} if node == "task_space_node" else {}
-    process = ros.start(node, FIVE_BAR | motors)
+    process = ros.start(node, FIVE_BAR)
     ros.until(lambda: "loops tip: only feedforward_node" in process.output, "a refusal")

@@ -41,6 +41,13 @@ ConstrainedInverseDynamicsSolver  Q, Q', Q'' of the motors from a motion of the 
 ConstrainedForwardDynamicsSolver  accelerations of the independent joints from torques of the motors
 ConstrainedMomentumSolver         momentum of the independent joints, the bias of its rate, gravity
 loop_accelerations                the forward dynamics, for compiled code that calls it
+tree_and_loops                    the arrays of the following functions, which compiled code calls
+place_bodies                      poses of all bodies of a robot with or without loops
+return_to_start                   the next poses, approached from the assembled configuration
+move_bodies                       twists of all bodies, order by order
+rate_found                        gives them the rates of the coordinates, order by order
+jacobian_rows                     where to write the Jacobian of a tool, with derivatives
+reduce_jacobian                   the same in the coordinates of the robot
 """
 
 from .assembly import assemble, consistent_motion
@@ -58,6 +65,15 @@ from .constrained_solvers import (
     ConstrainedMomentumSolver,
 )
 from .constraints import constraint_matrices, constraint_residual, redundant_constraints
+from .loop_kinematics import (
+    jacobian_rows,
+    move_bodies,
+    place_bodies,
+    rate_found,
+    reduce_jacobian,
+    return_to_start,
+    tree_and_loops,
+)
 from .loop_recursion import loop_accelerations
 from .loop_rows import closure_rows
 from .loops import ConstrainedModel, ConstraintMatrix, LoopClosure
@@ -78,6 +94,8 @@ __all__ = [
     # for the control cycle
     "ConstrainedInverseDynamicsSolver", "ConstrainedForwardDynamicsSolver",
     "ConstrainedMomentumSolver", "loop_accelerations",
+    "tree_and_loops", "place_bodies", "return_to_start", "move_bodies", "rate_found",
+    "jacobian_rows", "reduce_jacobian",
 ]  # fmt: skip
 
 

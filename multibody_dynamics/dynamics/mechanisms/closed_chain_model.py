@@ -168,6 +168,13 @@ class ClosedChainModel(MultibodyModel):
         position, velocity = self.tree_motion(q, qd)
         return position[self.system.passive_indices], velocity[self.system.passive_indices]
 
+    @property
+    def moved_by(self) -> NDArray[np.bool_]:
+        """(N, n): [i, j] is true if motor j may move body i; all may, behind a passive joint."""
+        paths = self.tree.moved_by
+        behind = paths[:, self.system.passive_indices].any(axis=1)
+        return np.asarray(paths[:, self.first_bodies] | behind[:, None])
+
     def _evaluated(
         self, rows: Any, wrenches: Wrenches | None = None
     ) -> tuple[list[Array], list[Array], int]:
@@ -236,10 +243,6 @@ class ClosedChainModel(MultibodyModel):
 
     @property
     def coordinate_map(self) -> NoReturn:
-        self.require_tree("this computation")
-
-    @property
-    def moved_by(self) -> NoReturn:
         self.require_tree("this computation")
 
     def spread(self, values: Any) -> NoReturn:

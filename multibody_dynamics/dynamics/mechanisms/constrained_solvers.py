@@ -114,6 +114,13 @@ class LoopSolver(ModelSolver):
         super().set_model(model if is_tree else model.tree)
 
     @property
+    def kinematics(self) -> tuple[Array, ...]:
+        """Buffers with which compiled code closes the loops, see :mod:`.loop_kinematics`."""
+        *_, plan, rows = self._arguments
+        _, wrenches, matrices, vectors = self._scratch
+        return plan, rows, self.motion, wrenches, matrices, vectors
+
+    @property
     def dof(self) -> int:
         """The number of degrees of freedom."""
         return len(self.independent)

@@ -24,8 +24,9 @@ distributed to the actuated joints by multipliers lambda: with passive joints p,
 and their time derivatives, again with one factorisation. If the loops have more motors than degrees
 of freedom, the torques of least norm satisfy also A v = 0 with v_a = tau_a, [K12] (62)-(64).
 
-With G = dq/ds, the momentum p = M q' of the tree and the bias beta of its rate become G^T p and
-G^T beta - G'^T p. Both need no G: with A_d^T y = p_d,
+With G = dq/ds, whose derivatives follow from A G = 0 in the same way, the momentum p = M q' of the
+tree and the bias beta of its rate become G^T p and G^T beta - G'^T p. Both need no G: with
+A_d^T y = p_d,
 
     G^T p = p_s - A_s^T y,    -G'^T p = G^T A'^T y,    because A G = 0 and A' G + A G' = 0.
 """
@@ -130,20 +131,20 @@ MEMBERS = 24
 WRENCHES_ROW = 48
 
 # Blocks of `matrices` (MATRICES, s, s)
-JACOBIANS = 0  # A, A', A''
-FACTORS = 3  # of A_d
-MOTOR_FACTORS = 4
-INERTIA = 5  # M
-REDUCTION = 6  # G with q' = G s'
+JACOBIANS = 0  # four: A ... A'''
+FACTORS = 4  # of A_d
+MOTOR_FACTORS = 5
+INERTIA = 6  # M
 REDUCED_INERTIA = 7  # G^T M G
-MATRICES = 8
+REDUCTION = 8  # four: G ... G''', with q' = G s'
+MATRICES = 12
 
 
 class Work(NamedTuple):
     """Views of the scratch arrays. They are made once, since each costs some 10 ns."""
 
     vectors: Array
-    jacobians: Array  # A, A', A''
+    jacobians: Array  # A ... A'''
     factors: Array  # of A_d
     motor_factors: Array
     order: Integers  # of the rows of the factors
@@ -543,19 +544,24 @@ inverse_dynamics_cycle = compiled(_inverse_dynamics)
 
 
 @uncounted
-def fill_reduction(plan, G, w):
-    """G (n, dof) with q' = G s'."""
+def fill_reduction(k, plan, G, w):
+    """G^(k) (n, dof) from lower orders in G and from A ... A^(k); q' = G s'."""
     m, independent, dependent = plan[KEPT], plan[INDEPENDENT], plan[DEPENDENT]
     for c in range(plan[DOF]):
         i = plan[independent + c]
         for d in range(plan[DOF]):
-            G[plan[independent + d], c] = 0.0
-        G[i, c] = 1.0
+            G[k, plan[independent + d], c] = 0.0
+        if k == 0:
+            G[0, i, c] = 1.0
         for r in range(m):
-            w.residual[r] = w.jacobians[0, r, i]
+            left = w.jacobians[0, r, i] if k == 0 else 0.0
+            for j in range(1, k + 1):
+                for d in range(plan[DOF] + m):
+                    left += BINOMIAL[k, j] * w.jacobians[j, r, d] * G[k - j, d, c]
+            w.residual[r] = left
         solve(w.factors, m, w.order, w.residual, w.step)
         for d in range(m):
-            G[plan[dependent + d], c] = -w.step[d]
+            G[k, plan[dependent + d], c] = -w.step[d]
 
 
 @uncounted
@@ -616,8 +622,8 @@ def _forward_dynamics(
     `results` (count, 2, dof) receives s'' and the bias G^T b: the reduced torques at s'' = 0.
     """
     w, dof, n = work(plan, matrices, vectors), plan[DOF], plan[DOF] + plan[KEPT]
-    M, G, reduced = matrices[INERTIA], matrices[REDUCTION], matrices[REDUCED_INERTIA]
-    M_tree, torques_of_tree, trig = M[:n, :n], vectors[TORQUE:], vectors[TRIG:]
+    M, reductions, reduced = matrices[INERTIA], matrices[REDUCTION:], matrices[REDUCED_INERTIA]
+    G, M_tree, torques_of_tree, trig = reductions[0], M[:n, :n], vectors[TORQUE:], vectors[TRIG:]
     composite = bodies[:, WRENCH:]  # unused after the backward pass
     for k in range(states.shape[0]):
         for c in range(dof):
@@ -628,7 +634,7 @@ def _forward_dynamics(
             return k
         _backward_cycle(parents, joints, gravity, 0, motion, applied, trig, bodies, torques_of_tree)
         mass_matrix_recursion(parents, joints, bodies, composite, M_tree)
-        fill_reduction(plan, G, w)
+        fill_reduction(0, plan, reductions, w)
         if not solve_reduced(plan, M_tree, G, reduced, torques[k], results[k], motion, w):
             withhold(results, k)
             return k

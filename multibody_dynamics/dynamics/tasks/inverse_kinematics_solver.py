@@ -20,6 +20,7 @@ import numpy as np
 
 from ..core import (
     Array,
+    DynamicsError,
     IndependentCopies,
     InputError,
     as_array,
@@ -33,9 +34,15 @@ from ..core import (
     writable,
 )
 from ..lie import Representation, convert_twist, se3
+from ..mechanisms import (
+    jacobian_rows,
+    place_bodies,
+    reduce_jacobian,
+    return_to_start,
+    tree_and_loops,
+)
 from ..model import MultibodyModel, check_model
 from ..model.records import ANGULAR, BODY_ROW, LINEAR, POSE
-from ..recursions import pose_recursion, store_trig
 from .pose_errors import Targets, ToolsOnArm, pose_errors
 from .tool_task import COMPONENTS, Task
 
@@ -57,17 +64,15 @@ def bodies_on_base(n):
 
 
 @inlined
-def evaluate(arm, goal, state, trig, bodies, error, J):
-    """The errors and their derivative at state[0]."""
-    store_trig(arm.joints, state, trig)
-    pose_recursion(arm.parents, arm.joints, trig, state, bodies)
-    pose_errors(arm, goal, bodies, error, J)
-
-
-@inlined
-def cost_of(weights, error):
-    """e^T W e."""
-    cost = 0.0
+def evaluate(arm, loops, goal, state, trig, bodies, error, J):
+    """The errors and their derivative J[0] at state[0]. Returns their cost e^T W e, infinite where
+    loops cannot be closed."""
+    return_to_start(loops)  # for results that depend on the state alone
+    if not place_bodies(loops, arm.parents, arm.joints, state, trig, bodies):
+        return np.inf
+    pose_errors(arm, goal, bodies, error, jacobian_rows(0, loops, J))
+    reduce_jacobian(0, loops, arm.joints, bodies, J)
+    cost, weights = 0.0, arm.weights
     for r in range(error.shape[0]):
         cost += weights[r] * error[r] ** 2
     return cost
@@ -127,7 +132,7 @@ def damped_step(H, slope, free, damping, dq):
     return True
 
 
-def _search(arm, goal, lower, upper, tolerance, iterations, starts, found):
+def _search(arm, loops, goal, lower, upper, tolerance, iterations, starts, found):
     """Minimise from one of the starts (s, n) after another; writes the best q to `found` (n,).
 
     Returns whether every error is within the tolerance, the number of steps and of starts used.
@@ -136,14 +141,15 @@ def _search(arm, goal, lower, upper, tolerance, iterations, starts, found):
     n, m = starts.shape[1], weights.shape[0]
     count = arm.parents.shape[0]
     bodies, trig = bodies_on_base(count), np.empty((2, count))
-    state, error, J = np.empty((1, n)), np.empty(m), np.empty((m, n))
-    next_state, next_error, next_J = np.empty((1, n)), np.empty(m), np.empty((m, n))
+    state, error, J = np.zeros((5, n)), np.empty(m), np.empty((1, m, n))
+    next_state, next_error, next_J = np.zeros((5, n)), np.empty(m), np.empty((1, m, n))
     H, slope, dq, free = np.empty((n, n)), np.empty(n), np.empty(n), np.empty(n, np.bool_)
     best, steps = np.inf, 0
     for s in range(starts.shape[0]):
         copy_row(state[0], starts[s])
-        evaluate(arm, goal, state, trig, bodies, error, J)
-        cost = cost_of(weights, error)
+        cost = evaluate(arm, loops, goal, state, trig, bodies, error, J)
+        if cost == np.inf:
+            continue
         mu, before, polished = 0.5, cost, False
         for k in range(iterations + 1):
             if np.abs(error).max() <= tolerance:
@@ -158,7 +164,7 @@ def _search(arm, goal, lower, upper, tolerance, iterations, starts, found):
                     break
                 before = cost
             steps += 1
-            trace = normal_equations(weights, error, J, H, slope)
+            trace = normal_equations(weights, error, J[0], H, slope)
             for i in range(n):
                 below = state[0, i] <= lower[i] and slope[i] > 0
                 above = state[0, i] >= upper[i] and slope[i] < 0
@@ -168,8 +174,7 @@ def _search(arm, goal, lower, upper, tolerance, iterations, starts, found):
                 continue
             for i in range(n):
                 next_state[0, i] = min(max(state[0, i] + dq[i], lower[i]), upper[i])
-            evaluate(arm, goal, next_state, trig, bodies, next_error, next_J)
-            next_cost = cost_of(weights, next_error)
+            next_cost = evaluate(arm, loops, goal, next_state, trig, bodies, next_error, next_J)
             if next_cost < cost:
                 state, next_state = next_state, state
                 error, next_error = next_error, error
@@ -184,13 +189,15 @@ def _search(arm, goal, lower, upper, tolerance, iterations, starts, found):
     return False, steps, starts.shape[0]
 
 
-def _errors(arm, goal, q, error, J):
-    """Write the errors (m,) and their derivative (m, n) at q (n,)."""
+def _errors(arm, loops, goal, q, error, J):
+    """Write the errors (m,) and their derivative (1, m, n) at q (n,); False where loops cannot be
+    closed."""
     n = q.shape[0]
-    state = np.empty((1, n))
+    state = np.zeros((5, n))
     state[0] = q
     count = arm.parents.shape[0]
-    evaluate(arm, goal, state, np.empty((2, count)), bodies_on_base(count), error, J)
+    bodies = bodies_on_base(count)
+    return evaluate(arm, loops, goal, state, np.empty((2, count)), bodies, error, J) < np.inf
 
 
 _compiled_search = compiled(_search)
@@ -233,6 +240,9 @@ class InverseKinematicsSolver(IndependentCopies):
         `seed`, and the same input gives the same result.
     tolerance : tolerance of every prescribed component, rad and m.
     max_iterations : maximum number of iterations per start.
+
+    For a robot with loops, q are its actuated joints, `initial` defaults to its `home`, and joints
+    are not moved by full turns, which may lead elsewhere.
 
     Raises InputError for an unknown body or one that belongs to the base, unknown components or
     axes, a soft task, an invalid pose, and lower limits above upper ones. Not thread-safe.
@@ -282,12 +292,13 @@ class InverseKinematicsSolver(IndependentCopies):
         bodies, offsets = zip(*(task.tool_in(model) for task in self.tasks), strict=True)
         self._tools = model.body_in_joint[list(bodies)] @ np.stack(offsets)
         pairs = zip(self.tasks, self._tools, strict=True)
-        reach = max(_reach(model, task.body, tool)[1] for task, tool in pairs)
+        self._tree, self._loops = tree_and_loops(model, int(chosen.sum()))
+        reach = max(_reach(self._tree, task.body, tool)[1] for task, tool in pairs)
         self._length = SHARE * reach or 1.0  # m
         weights = np.where(np.arange(6) < 3, self._length**2, 1.0) * chosen
         self._arm = ToolsOnArm(
             model.parents,
-            np.array(model.joint_rows),
+            np.array(self._tree.joint_rows),
             np.array(bodies) + 1,
             chosen,
             _flat(self._tools),
@@ -394,11 +405,11 @@ class InverseKinematicsSolver(IndependentCopies):
     def _draw(self, count: int, seed: int) -> tuple[Array, Array]:
         """The middle of the joint ranges (n,), and random starts (count, n) within them."""
         own = self.model.first_bodies
-        wide = np.where(self.model.joint_rows[own, ANGULAR] != 0, np.pi, WAY)
+        wide = np.where(self._tree.joint_rows[own, ANGULAR] != 0, np.pi, WAY)
         low = np.where(np.isfinite(self.lower), self.lower, np.minimum(-wide, self.upper - wide))
         high = np.where(np.isfinite(self.upper), self.upper, np.maximum(wide, self.lower + wide))
         starts = np.random.default_rng(seed).uniform(low, high, (count, self.model.n))
-        return (low + high) / 2, starts
+        return self.model.home if self._loops else (low + high) / 2, starts
 
     def _goal(self, poses: Array) -> Targets:
         """The targets (k, 4, 4) in the form that the compiled code expects."""
@@ -412,16 +423,21 @@ class InverseKinematicsSolver(IndependentCopies):
     def _search(
         self, goal: Targets, lower: Array, upper: Array, starts: Array
     ) -> tuple[Array, bool, int, int]:
-        q = np.empty(self.model.n)
+        q = starts[0].copy()
         success, iterations, needed = _compiled_search(
-            self._arm, goal, lower, upper, self.tolerance, self.max_iterations, starts, q
-        )
+            self._arm, self._loops, goal, lower, upper, self.tolerance, self.max_iterations, starts,
+            q,
+        )  # fmt: skip
         return q, bool(success), int(iterations), int(needed)
 
     def _errors(self, q: Array, goal: Targets) -> tuple[Array, Array]:
-        error, J = np.empty(self.size), np.empty((self.size, self.model.n))
-        _compiled_errors(self._arm, goal, writable(q), error, J)
-        return error, J
+        error, J = np.empty(self.size), np.empty((1, self.size, self.model.n))
+        if not _compiled_errors(self._arm, self._loops, goal, writable(q), error, J):
+            raise DynamicsError(
+                f"robot '{self.model.name}': its loops cannot be closed at q = "
+                f"{np.array2string(q, precision=4)}"
+            )
+        return error, J[0]
 
     def _residual(self, error: Array) -> Array:
         """(k, 2) errors in position and angle from the errors (m,)."""
@@ -431,6 +447,8 @@ class InverseKinematicsSolver(IndependentCopies):
 
     def _unwound(self, q: Array, near: Array, any_limits: bool = True) -> Array:
         """The same configuration, moved by full turns towards `near` where the limits allow it."""
+        if self._loops:
+            return q
         joints, leads = self.model.joint_rows, self.model.coordinates
         rate = joints[self.model.first_bodies, ANGULAR]  # rad of each joint's own body per unit
         turns = rate != 0.0
@@ -447,14 +465,18 @@ class InverseKinematicsSolver(IndependentCopies):
         """The most likely reason why no solution was found."""
         model, m = self.model, self.size
         for k, task in enumerate(self.tasks):
-            beyond = _beyond_reach(model, task, self._tools[k], goal.poses[k, 9:], self._travel())
+            beyond = _beyond_reach(
+                self._tree, task, self._tools[k], goal.poses[k, 9:], self._travel()
+            )
             if beyond > 0:
                 return f"out of reach by at least {beyond:.3g} m: the target of '{task.body}'"
         off = (
             f"the closest configuration found is {residual[:, 0].max():.3g} m and "
             f"{residual[:, 1].max():.3g} rad off"
         )
-        rank = max(np.linalg.matrix_rank(self._errors(x, goal)[1], 1e-9) for x in self._starts[-3:])
+        starts = self._starts[-3:]
+        generic = [q, *starts[model.reaches(starts)]]
+        rank = max(np.linalg.matrix_rank(self._errors(x, goal)[1], 1e-9) for x in generic)
         if rank < m:
             return f"degrees of freedom: only {rank} for {m} prescribed components; {off}"
         unlimited = np.full(model.n, np.inf)
@@ -475,8 +497,9 @@ class InverseKinematicsSolver(IndependentCopies):
 
     def _travel(self) -> Array:
         """(N,) largest translation of each joint away from its position at zero, in m."""
-        way = np.abs(self.model.joint_rows[:, LINEAR])
-        largest = np.maximum(np.abs(self.lower), np.abs(self.upper))[self.model.coordinates]
+        way = np.abs(self._tree.joint_rows[:, LINEAR])
+        lower, upper = self._tree.limits[:2] if self._loops else (self.lower, self.upper)
+        largest = np.maximum(np.abs(lower), np.abs(upper))[self._tree.coordinates]
         range_ = np.where(way > 0, largest, 0.0)
         return np.asarray(way * range_)
 

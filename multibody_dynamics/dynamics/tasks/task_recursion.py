@@ -31,9 +31,8 @@ from numpy.typing import NDArray
 
 from ..core import Array, compiled, inlined
 from ..lie.screws import add, cross, load_rotation, load_vector, matmul, rotate
+from ..mechanisms import jacobian_rows, move_bodies, place_bodies, rate_found, reduce_jacobian
 from ..model.records import POSE, POSITION, SCREW, TWIST
-from ..recursions import store_trig
-from ..recursions.spatial import forward_recursion
 
 BINOMIAL = np.array([[float(comb(k, j)) for j in range(5)] for k in range(5)])
 
@@ -69,7 +68,7 @@ class ToolPlan(NamedTuple):
     components: NDArray[np.int64]  # (m,) index into COMPONENTS
     scales: Array  # (m,) 1 for rotations, 1 / length for translations
     moved: NDArray[np.bool_]  # (T, N) whether a joint of the tree moves the tool
-    coordinates: NDArray[np.int64]  # (N,) of the joints of the tree
+    coordinates: NDArray[np.int64]  # (N,) the column of the Jacobian of each joint of the tree
 
 
 class ToolFrames(NamedTuple):
@@ -273,7 +272,8 @@ def excess(k, plan, feedback, frames, result):
 
 @inlined
 def jacobian_derivative(k, plan, frames, column, A):
-    """Write A^(k) (m, n) from the joint screws and their derivatives; `column` is scratch."""
+    """Write A^(k) (m, n), or that of a tree with its loops cut (m, N), from the joint screws and
+    their derivatives; `column` is scratch."""
     links, components, scales = plan.links, plan.components, plan.scales
     bodies, axes = frames.bodies, frames.axes
     for i in range(A.shape[0]):
@@ -456,11 +456,12 @@ def damp(k, A, secondary, terms):
             damping[k, i] = terms.softness[i] ** 2 if k == 0 else 0.0
 
 
-def _solve(parents, joints, targets, prescribed, state, errors, *bundles):
+def _solve(parents, joints, loops, targets, prescribed, state, errors, *bundles):
     """Write q' and its three derivatives at q to `state` (5, n), the unmet task rates to `errors`.
 
-    `bundles` are the entries of ToolPlan, ToolFrames, JointSystem and DampingTerms. Returns False
-    if the rows are dependent; the rates in `state` are then meaningless.
+    `loops` are those of `tree_and_loops`, and `bundles` the entries of ToolPlan, ToolFrames,
+    JointSystem and DampingTerms. Returns False if the rows are dependent, or loops cannot be
+    closed; the rates in `state` are then meaningless.
     """
     plan, frames = ToolPlan(*bundles[:PLAN]), ToolFrames(*bundles[PLAN:FRAMES])
     secondary, trig, column, A, Q, R, multipliers, step = bundles[FRAMES:SYSTEM]
@@ -472,15 +473,17 @@ def _solve(parents, joints, targets, prescribed, state, errors, *bundles):
         if secondary[i, PRESCRIBED] != 0.0:
             state[0, i] = prescribed[0, i]
     state[1:] = 0.0
-    store_trig(joints, state, trig)
+    if not place_bodies(loops, parents, joints, state, trig, bodies):
+        return False
     take_targets(plan, targets, frames)
     for k in range(4):
-        forward_recursion(parents, joints, trig, state, max(k - 1, 0), bodies)
+        move_bodies(k, loops, parents, joints, state, trig, bodies)
         move_tools(k, plan, targets, frames)
         mu = multipliers[k]
         excess(k, plan, options[FEEDBACK], frames, mu)
         if k == 0 or keeps:
-            jacobian_derivative(k, plan, frames, column, A[k])
+            jacobian_derivative(k, plan, frames, column, jacobian_rows(k, loops, A))
+            reduce_jacobian(k, loops, joints, bodies, A)
             damp(k, A, secondary, terms)
         if k == 0 and not factorise(A[0], secondary, damping[0], m, Q, R):
             return False
@@ -511,6 +514,7 @@ def _solve(parents, joints, targets, prescribed, state, errors, *bundles):
             for r in range(m):
                 inner += Q[i, r] * mu[r]
             state[k + 1, i] = step[i] + secondary[i, ROOT] * inner
+        rate_found(k + 1, loops, state)
         if keeps:
             solve_upper(R, m, mu)
             for r in range(m):
@@ -518,9 +522,9 @@ def _solve(parents, joints, targets, prescribed, state, errors, *bundles):
     return True
 
 
-def _polish(steps, tolerance, parents, joints, targets, state, hard, undamped, *bundles):
+def _polish(steps, tolerance, parents, joints, loops, targets, state, hard, undamped, *bundles):
     """Newton's method for q; returns the remaining error of the hard rows, in rad and m divided by
-    the length that counts as 1 rad.
+    the length that counts as 1 rad; infinity if a step leads to where loops cannot be closed.
 
     `bundles` are the entries of ToolPlan, ToolFrames and JointSystem; `undamped` (m,) is zero. The
     rates in `state` are lost, and the errors are left in the first row of the multipliers.
@@ -531,8 +535,8 @@ def _polish(steps, tolerance, parents, joints, targets, state, hard, undamped, *
     state[1:] = 0.0
     take_targets(plan, targets, frames)
     for left in range(steps, -1, -1):
-        store_trig(joints, state, trig)
-        forward_recursion(parents, joints, trig, state, 0, bodies)
+        if not place_bodies(loops, parents, joints, state, trig, bodies):
+            return np.inf
         move_tools(0, plan, targets, frames)
         excess(-1, plan, 0.0, frames, ahead)
         distance = 0.0
@@ -540,7 +544,8 @@ def _polish(steps, tolerance, parents, joints, targets, state, hard, undamped, *
             distance = max(distance, abs(ahead[r]))
         if left == 0 or not distance > tolerance:
             return distance
-        jacobian_derivative(0, plan, frames, column, A[0])
+        jacobian_derivative(0, plan, frames, column, jacobian_rows(0, loops, A))
+        reduce_jacobian(0, loops, joints, bodies, A)
         if not factorise(A[0], secondary, undamped, hard, Q, R):
             return distance
         solve_transposed(R, hard, ahead)

@@ -10,14 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core import Array, InputError, as_array, broadcast_shapes
+from ..mechanisms import tree_and_loops
 from ..model import MultibodyModel
 from ..model.records import BODY_ROW, POSITION
 from ..rigid import (
     BaseMotion,
     InverseDynamics,
-    InverseDynamicsSolver,
     ModelSolver,
     Wrenches,
+    inverse_solver,
     wrench_rows,
 )
 from . import task_recursion as recursion
@@ -51,7 +52,8 @@ class TaskSpaceSolver(ModelSolver):
     `solver.prescribed` (5, n) holds the motion of the joints that `resolution` prescribes. `update`
     returns False if the tasks are singular, and checks nothing else. Not thread-safe. `set_base`,
     `move_base` and `set_model` are those of `InverseDynamicsSolver`, which computes the torques,
-    with code for the robot where :func:`.specialise_solvers` asks for it.
+    with code for the robot where :func:`.specialise_solvers` asks for it. For a robot with loops,
+    q are its actuated joints, and `update` also returns False if the loops cannot be closed.
 
     Raises InputError for tasks that do not fit the robot, and for more components than joints that
     serve them.
@@ -65,15 +67,17 @@ class TaskSpaceSolver(ModelSolver):
     ) -> None:
         n = model.n
         bodies = np.zeros((model.body_count + 1, BODY_ROW))
-        super().__init__(model, bodies)
+        self.robot = model
         self.tasks = as_tasks(tasks)
         self.resolution = resolution = resolution or RedundancyResolution()
-        plan, damping, self.rows = _plan(model, self.tasks, resolution)
+        tree, loops = tree_and_loops(model, sum(task.size for task in self.tasks))
+        super().__init__(tree, bodies)
+        plan, damping, self.rows = _plan(model, tree, self.tasks, resolution)
         frames = recursion.tool_frames(plan, bodies)
         frames.axes[:, 0] = [task.axis_rows for task in self.tasks]
         m = len(plan.components)
         system = recursion.joint_system(_secondary_motion(model, resolution), m, model.body_count)
-        self._inverse = InverseDynamicsSolver(model, "body")
+        self._inverse = inverse_solver(model)
         self.state: Array = self._inverse.state
         self.torques: Array = self._inverse.result
         self.__dict__["applied_wrenches"] = self._inverse.applied_wrenches
@@ -85,12 +89,13 @@ class TaskSpaceSolver(ModelSolver):
         self._lost, self._ahead, self._scales = damping.lost, system.multipliers[0], plan.scales
         self._exact = resolution.feedback == 0 and resolution.damping is None
         self._prescribed = system.secondary[:, recursion.PRESCRIBED] != 0
-        robot, bundles = self._constants[:2], (*plan, *frames, *system)
+        robot, bundles = (*self._constants[:2], loops), (*plan, *frames, *system)
         self._solve_rates: Callable[[], bool] = partial(
             recursion.solve, *robot, self.targets, self.prescribed, self.state, self.missing,
             *bundles, *damping,
         )  # fmt: skip
         self._polished = (*robot, self.targets, self.state, damping.hard, np.zeros(m), *bundles)
+        self.state[0] = model.home
         self._solve_rates()
         self._inverse.update()
         self._polish(0, CONVERGED)
@@ -109,8 +114,9 @@ class TaskSpaceSolver(ModelSolver):
         self._inverse.move_base(pose, rates)
 
     def set_model(self, model: MultibodyModel) -> None:
-        super().set_model(model)
         self._inverse.set_model(model)
+        super().set_model(tree_and_loops(model, 0)[0])
+        self.__dict__["robot"] = model
 
     def set_pseudo_inertias(self, P: Array) -> None:
         super().set_pseudo_inertias(P)
@@ -195,9 +201,9 @@ class TaskSpaceSolver(ModelSolver):
         return self.state
 
     def _begin(self, motions: TaskMotion | Sequence[TaskMotion], q: Any) -> None:
-        position = as_array("q", q, (self.model.n,), self.model.joint_names)
+        position = as_array("q", q, (self.robot.n,), self.robot.joint_names)
         if position.ndim != 1:
-            raise InputError(f"q: expected ({self.model.n},), got {position.shape}")
+            raise InputError(f"q: expected ({self.robot.n},), got {position.shape}")
         self.take(motions)
         self._before[:] = self.state
         self.state[0] = position
@@ -317,7 +323,10 @@ def task_inverse_dynamics(
 
 
 def _plan(
-    model: MultibodyModel, tasks: tuple[Task, ...], resolution: RedundancyResolution
+    model: MultibodyModel,
+    tree: MultibodyModel,
+    tasks: tuple[Task, ...],
+    resolution: RedundancyResolution,
 ) -> tuple[recursion.ToolPlan, recursion.DampingTerms, tuple[slice, ...]]:
     """The tasks and their damping in the form of the recursion, and the rows of each task."""
     n = model.n
@@ -363,7 +372,7 @@ def _plan(
     paths = model.tree.moved_by
     moved = np.array([paths[model.body_index(task.body)] for task in tasks])
     rows = tuple(slices[t] for t in range(len(tasks)))
-    plan = recursion.ToolPlan(links, tools, kinds, scales, moved, model.coordinates)
+    plan = recursion.ToolPlan(links, tools, kinds, scales, moved, tree.coordinates)
     return plan, recursion.damping_terms(options, np.array(softness), hard), rows
 
 

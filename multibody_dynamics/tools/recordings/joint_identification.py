@@ -24,7 +24,7 @@ from ...dynamics.identification import (
     identify_robot,
     reported,
 )
-from ...dynamics.model import MultibodyModel, load_urdf
+from ...dynamics.model import MultibodyModel
 from ...reporting.figures import (
     BLUE,
     GREY,
@@ -40,6 +40,7 @@ from ...reporting.progress import ProgressBar
 from ...reporting.tables import text_table
 from ...validation.doubtful_signals import doubtful_run
 from ..base.arguments import reading_of
+from ..base.models import load_robot
 from .identification_recordings import read_run
 
 HELD_SHARE = 0.25  # of a single recording, to judge the result on
@@ -51,7 +52,7 @@ def identify_recordings(options: argparse.Namespace) -> int:
     whose results so far are then written."""
     if options.urdf is None:
         raise InputError("--urdf is missing: the robot's URDF file, except with --only springs")
-    model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity), couplings=options.elastic_joints)
+    model = load_robot(options.urdf, options.elastic_joints, (0.0, 0.0, -options.gravity))
     actuators = None
     if options.elastic_joints:
         actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)

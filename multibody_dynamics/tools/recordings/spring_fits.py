@@ -24,12 +24,13 @@ from ...dynamics.identification import (
     motor_side_torque,
     noise_cutoff,
 )
-from ...dynamics.model import MultibodyModel, load_urdf
+from ...dynamics.model import MultibodyModel
 from ...dynamics.rigid import inverse_dynamics
 from ...reporting.figures import BLUE, GREY, VERMILION, new_figure, save
 from ...reporting.progress import ProgressBar
 from ...validation.alignment import GAP
 from ..base.arguments import reading_of
+from ..base.models import load_robot
 from .spring_recordings import SIDES, Motion, read_motion
 
 ORDER = 4  # of the polynomials for smoothing and differentiation
@@ -50,9 +51,7 @@ def identify_springs(options: argparse.Namespace) -> int:
     (recording,) = options.recordings
     model = None
     if options.urdf:
-        model = load_urdf(
-            options.urdf, (0.0, 0.0, -options.gravity), couplings=options.elastic_joints
-        )
+        model = load_robot(options.urdf, options.elastic_joints, (0.0, 0.0, -options.gravity))
     elif options.hold:
         raise InputError("--hold sets the position of a robot's joint and requires --urdf")
     if options.elastic_joints:

@@ -15,8 +15,9 @@ import yaml
 
 from ... import __version__
 from ...dynamics.core import Array, InputError
-from ...dynamics.model import MultibodyModel, load_urdf
+from ...dynamics.model import MultibodyModel
 from ...dynamics.model.inertia import decompose, spatial_inertia
+from ..base.models import load_robot
 from .actuator_changes import write_actuators
 from .changes_table import Change, WrittenBack
 from .identified_results import (
@@ -41,7 +42,7 @@ def write_back(
     Raises InputError, naming link or joint, if a result is not physically possible or belongs to
     another robot, and ModelError if the URDF is not valid.
     """
-    model = load_urdf(urdf, couplings=elastic_joints)
+    model = load_robot(urdf, elastic_joints)
     written = WrittenBack(notes=list(results.notes))
     comment = provenance(results, urdf, today or date.today())
     text = UrdfText(urdf.read_bytes(), str(urdf))

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mechanisms import delta
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3, so3
 from rejections import assert_rejected
@@ -16,6 +17,7 @@ from robots import panda, random_pose, random_tree, two_link_planar, with_multid
 HAND = "panda_link7"
 SEEDS = st.integers(0, 2**32 - 1)
 BODY = dyn.spatial_inertia(1.0, (0, 0, 0), np.eye(3))
+TURNED = se3.exp([0.4, 0.2, -0.3, 0, 0, 0])
 A2, A3, D3, D4 = 0.4318, 0.0203, 0.15, 0.4318  # m, of a PUMA 560
 
 
@@ -75,6 +77,34 @@ def within_limits(model, q):
 
 
 # solutions
+
+
+def test_the_motors_of_a_robot_with_loops_are_found():
+    mechanism = delta()
+    model = dyn.mechanisms.closed_chain(mechanism.system, mechanism.q)
+    rng = np.random.default_rng(2)
+    solver = dyn.tasks.InverseKinematicsSolver(model, "platform", components="position", starts=20)
+    for q in model.home + rng.uniform(-0.3, 0.3, (10, 3)):
+        found = solver.solve(dyn.frame_pose(model, q, "platform"))
+        assert found.success
+        assert found.starts == 1
+        np.testing.assert_allclose(found.q, q, atol=1e-10)
+    pose = dyn.frame_pose(model, q, "platform")
+    twist = np.array([0, 0, 0, 0.1, 0, 0.05])
+    near = solver.follow(found.q, pose, 1e-3, twist=twist)
+    moved = dyn.frame_pose(model, near, "platform")[:3, 3] - pose[:3, 3]
+    np.testing.assert_allclose(moved, 1e-3 * twist[3:], atol=1e-7)
+    pose[0, 3] += 0.9
+    found = solver.solve(pose)
+    assert not found.success
+    assert found.residual[0] > 0.1
+    assert model.reaches(found.q)
+    pose[0, 3] += 9.0
+    assert solver.solve(pose).reason.startswith("out of reach by at least")
+    with pytest.raises(dyn.DynamicsError, match="its loops cannot be closed at q"):
+        solver.follow(np.array([3.0, -3.0, 3.0]), pose, 1e-3)
+    turned = dyn.tasks.InverseKinematicsSolver(model, "platform", starts=20)
+    assert "only 3 for 6" in turned.solve(dyn.frame_pose(model, q, "platform") @ TURNED).reason
 
 
 def test_random_reachable_poses_of_the_panda_are_solved():

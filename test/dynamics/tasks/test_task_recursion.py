@@ -3,17 +3,20 @@
 
 """All orders of the joint rates are the derivatives of the first, along the motion; 40 digits."""
 
+import dataclasses
+
 import mpmath as mp
 import numpy as np
 import pytest
 
+from mechanisms import delta
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
 from multibody_dynamics.dynamics.tasks.task_recursion import chain, smooth_step
 from multibody_dynamics.dynamics.tasks.tool_task import Task, TaskMotion, as_tasks
 from reference import error
 from robots import panda, random_tree
-from task_reference import Reference, differentiated, step
+from task_reference import Reference, differentiated, step, taylor
 
 OFFSET = se3.exp([0.3, -0.2, 0.5, 0.05, -0.08, 0.12])
 READY = np.array([0.2, -0.6, 0.3, -2.1, 0.4, 1.7, 0.5])
@@ -104,6 +107,62 @@ def test_tools_on_the_branches_of_a_tree_of_all_kinds_of_joints():
     tasks = [Task(6, "position", OFFSET), Task(2, "rx", softness=0.2), Task(8, "z")]
     q = np.random.default_rng(2).normal(0, 0.7, model.n)
     agree(model, tasks, Resolution(posture=np.zeros(model.n), feedback=3.0), q, away=0.02)
+
+
+LOOPS = {
+    "least rates": Resolution(),
+    "everything": Resolution(
+        weights=[0.5, 2.0, 1.2], posture=[0.3, -0.2, 0.1], limit_speed=0.3, feedback=3.0, length=0.4
+    ),
+    "damped": Resolution(damping=dyn.tasks.Damping(0.1, 0.2), feedback=4.0),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_with_loops_the_first_order_is_optimal_and_the_others_are_its_derivatives(name):
+    """The first order solves the problem with the Jacobian of the model, in NumPy; the others by
+    differences along the motion."""
+    mechanism, resolution, task = delta(), LOOPS[name], Task("platform", "x z", OFFSET)
+    limits = dyn.model.JointLimits.unlimited(3)._replace(
+        lower=np.full(3, -0.4), upper=np.full(3, 0.5)
+    )
+    closed = dyn.mechanisms.closed_chain(mechanism.system, mechanism.q)
+    model = dataclasses.replace(closed, limits=limits)
+    rng = np.random.default_rng(5)
+    desired = rng.uniform(-0.5, 0.5, (5, 3))
+    desired[0] = model.home
+    solver = dyn.tasks.TaskSpaceSolver(model, task, resolution)
+
+    def target(t):
+        return dyn.tasks.task_motion(model, task, *taylor(desired, t))
+
+    away = 0.05 if resolution.feedback else 0.0
+    state = solver(target(0.0), model.home + away * rng.normal(size=3)).copy()
+    q, length = state[0], resolution.length
+    A = dyn.tasks.task_jacobian(model, task, q, length=length)
+    here, there = (dyn.tasks.task_motion(model, task, x) for x in (q, desired[0]))
+    ahead = (here.pose - there.pose)[[0, 2], 3] / length
+    wanted = target(0.0).twist[[3, 5]] / length - resolution.feedback * ahead
+    mobility = 1.0 / resolution.joint_weights(model)
+    z = np.array(
+        [float(Reference(model, [], [], state, resolution).wish(i, q[i])) for i in range(3)]
+    )
+    G, L = (A * mobility) @ A.T, 0.0
+    if resolution.damping is not None:
+        eps = resolution.damping.singular_value**2
+        tau = eps * np.trace(np.linalg.inv(G + eps * np.eye(2)))
+        assert 0.1 < tau < 0.5
+        L = resolution.damping.lambda_max**2 * float(step((tau - 0.1) / 0.4))
+        assert solver.lost_directions == pytest.approx(tau, rel=1e-12)
+    mu = np.linalg.solve(G + L * np.eye(2), wanted - A @ z)
+    assert error(state[1], z + mobility * (A.T @ mu)) < 1e-12
+
+    def rates(t):
+        return solver(target(t), taylor(state, t)[0])[1:4].copy()
+
+    h = 1e-3
+    a, b, c, d = (rates(k * h) for k in (-2, -1, 1, 2))
+    assert error((a - 8 * b + 8 * c - d) / (12 * h), state[2:], axes=2) < 1e-8
 
 
 def test_the_step_and_its_derivatives():

@@ -8,13 +8,14 @@ from functools import partial
 import numpy as np
 import pytest
 
+from mechanisms import delta
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
 from multibody_dynamics.dynamics.tasks.tool_task import Task, TaskMotion
 from reference import error
 from rejections import assert_rejected
 from robots import panda, random_state, random_tree
-from task_reference import distance, tool_motion
+from task_reference import distance, taylor, tool_motion
 
 OFFSET = se3.exp([0.3, -0.2, 0.5, 0.05, -0.08, 0.12])
 READY = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
@@ -102,6 +103,37 @@ def test_a_base_that_moves_in_every_cycle_moves_the_torques_too():
     found = solver(dyn.tasks.task_motion(model, Task(5), *state, base=base), state[0])
     assert error(found, state) < 1e-10
     assert error(solver.torques, np.array(dyn.inverse_dynamics(model, *state, base=base))) < 1e-10
+
+
+def test_a_robot_with_loops_follows_a_tool_with_the_torques_of_its_motors():
+    mechanism = delta()
+    model, task = (
+        dyn.mechanisms.closed_chain(mechanism.system, mechanism.q),
+        Task("platform", "position", OFFSET),
+    )
+    state = np.random.default_rng(6).uniform(-0.5, 0.5, (5, 3))
+    state[0] = model.home + 0.2 * state[0]
+    wrench = {"platform": np.array([0.1, -0.2, 0.3, 2.0, -1.0, 3.0])}
+    motion = dyn.tasks.task_motion(model, task, *state)
+    found = dyn.tasks.task_inverse_dynamics(model, task, motion, state[0], wrenches=wrench)
+    assert error(np.array(found[:5]), state) < 1e-11
+    for rate, expected in zip(
+        found.torques, dyn.inverse_dynamics(model, *state, wrenches=wrench), strict=True
+    ):
+        assert error(rate, expected) < 1e-11
+    solver = dyn.tasks.TaskSpaceSolver(model, task)
+    assert error(solver.start(motion, model.home), state) < 1e-10
+    for k in range(1, 200):
+        at = taylor(state, 0.001 * k)
+        solver.follow(dyn.tasks.task_motion(model, task, *at), 0.001)
+    assert error(solver.state, at) < 1e-9
+    heavier = model.with_payload("platform", 2.0, (0.0, 0.0, 0.1), np.eye(3) * 0.01)
+    solver.set_model(heavier)
+    solver.update()
+    assert error(solver.torques, np.array(dyn.inverse_dynamics(heavier, *solver.state))) < 1e-10
+    far = TaskMotion(motion.pose + 2.0 * np.eye(4, k=3))
+    with pytest.raises(dyn.InputError, match="'platform' is not reached"):
+        solver.start(far, model.home)
 
 
 # redundant robots

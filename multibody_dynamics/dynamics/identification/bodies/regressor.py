@@ -25,7 +25,9 @@ from ...core import (
     Array,
     IndependentCopies,
     InputError,
+    answers,
     as_array,
+    by_robot,
     check_sequence,
     leibniz,
     read_only,
@@ -34,6 +36,7 @@ from ...core import (
 )
 from ...lie import so3
 from ...lie.screw_matrices import Ad, ad, coAd, coad, hat
+from ...mechanisms import ClosedChainModel
 from ...model import MultibodyModel, model_state
 from ...rigid import (
     BaseMotion,
@@ -162,7 +165,7 @@ def inverse_dynamics_regressor(
         sign q', with rates of zero).
 
     Raises InputError for wrong shapes, gaps (`qdddd` without `qddd`), NaN, infinity and an unknown
-    kind of parameter.
+    kind of parameter; and for rates of a robot with loops.
     """
     _check_extra(extra)
     states, shape, given = model_state(model, q, qd, qdd, qddd, qdddd)
@@ -233,6 +236,7 @@ def _wrench(k: int, X: list[Array], Y: list[Array]) -> Array:
     return leibniz(k, np.matmul, [coad(x) for x in X], [_momentum(y) for y in Y])
 
 
+@by_robot
 def _inertial_columns(model: MultibodyModel, rows: Array, base: BaseMotion | None) -> list[Array]:
     """Y, Y', Y'' (..., n, 10 n) for rows q, q', ... (k, ..., n), as far as the rows allow."""
     if base is None:
@@ -244,6 +248,16 @@ def _inertial_columns(model: MultibodyModel, rows: Array, base: BaseMotion | Non
             return found
     pose, *rates = forward_kinematics(model, *rows, base=base, representation="body")
     return inertial_columns(model, pose, [rate for rate in rates if rate is not None])
+
+
+@answers(_inertial_columns, ClosedChainModel)
+def _reduced_columns(model: ClosedChainModel, rows: Array, base: BaseMotion | None) -> list[Array]:
+    """G^T Y of the tree with G = dq/ds, since the loops do no work."""
+    if len(rows) > 3:
+        model.require_tree("the rate of the regressor")
+    _, G = model.tree_motion(rows[0][..., None, :], np.eye(model.n))  # transposed
+    (Y,) = _inertial_columns(model.tree, np.stack(model.tree_motion(*rows)), base)
+    return [G @ Y]
 
 
 def inertial_columns(model: MultibodyModel, pose: Scalars, V: list[Scalars]) -> list[Scalars]:
@@ -388,7 +402,8 @@ def base_parameters(
     Systems 8(4), 1991.) The regressor is stacked over random states, with more than three times as
     many equations as parameters. The base parameters depend on the structure of the robot and on
     the direction of gravity relative to its base; zero gravity leaves fewer. `extra` as in
-    :func:`inverse_dynamics_regressor`. Equal arguments give equal results.
+    :func:`inverse_dynamics_regressor`. Equal arguments give equal results. A robot with loops is
+    moved as far as they allow.
 
     A column whose norm is below `tolerance` times that of the largest has no effect; of the rest,
     scaled to similar norms, a diagonal entry of R below `tolerance` times the first marks a column
@@ -399,6 +414,9 @@ def base_parameters(
     count = 20 + 3 * len(names) // model.n
     states = np.random.default_rng(seed).uniform(-1, 1, (3, count, model.n))
     states *= np.array([pi, 2.0, 5.0])[:, None, None]
+    states[0] += model.home
+    while not (reached := model.reaches(states[0])).all():
+        states[0, ~reached] = (states[0, ~reached] + model.home) / 2.0
     W = inverse_dynamics_regressor(model, *states, extra=extra).Y.reshape(-1, len(names))
     size = np.linalg.norm(W, axis=0)
     effective = np.flatnonzero(size > tolerance * size.max())

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mechanisms import delta
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.model import inertia
 from reference import dynamics, error, motion, particles
@@ -122,6 +123,21 @@ def test_every_column_and_its_rates_from_first_principles():
             assert error(regressor[..., k], expected) < 1e-13
         else:
             assert not regressor[..., k].any()
+
+
+def test_the_motors_of_a_robot_with_loops_feel_the_bodies_of_its_tree():
+    mechanism = delta()
+    model = dyn.mechanisms.closed_chain(mechanism.system, mechanism.q)
+    states = np.random.default_rng(1).uniform(-1, 1, (3, 4, 3))
+    states[0] = model.home + 0.2 * states[0]
+    parameters = idn.inertial_parameters(model)
+    Y = idn.inverse_dynamics_regressor(model, *states).Y
+    assert error(Y @ parameters, dyn.inverse_dynamics(model, *states).tau) < 1e-11
+    base = idn.base_parameters(model)
+    assert base.rank < len(parameters)
+    assert error(base.reduce(Y) @ base.values(parameters), Y @ parameters) < 1e-9
+    with pytest.raises(dyn.InputError, match=r"rate of the regressor is not available .* loops"):
+        idn.inverse_dynamics_regressor(model, *states, states[2])
 
 
 def test_rates_without_a_motion_are_not_computed():
