@@ -14,10 +14,11 @@ RULES = Rules(
     transfer_time=0.5, stop_transfer_time=0.05,
     velocity=np.array([2.0, np.inf]), torque_limit=np.array([40.0, 20.0]),
     stop_distance=np.array([0.2, 0.4]), late_distance=np.array([0.8, 1.6]),
-    external_load=np.array([60.0, np.inf]), joint_of_motor=np.arange(2), link_share=np.ones(2),
+    external_load=np.array([60.0, np.inf]), link_resolution=np.full(2, 0.01),
+    motor_resolution=np.full(2, 0.005), joint_of_motor=np.arange(2), link_share=np.ones(2),
 )  # fmt: skip
 STILL = np.zeros(2)
-AT_REST = Situation(0, 0, 0.004, 0, 1, 1, 0, 0, 0, *[STILL] * 7)
+AT_REST = Situation(0, 0, 0.004, 0, 1, 1, 0, 0, 0, *[STILL] * 9)
 
 
 def moving(*speed: float) -> Situation:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dynamics.control import coarse_encoder, plausibility
 from ..dynamics.core import Array, DynamicsError, InputError, NeverCopied, as_array
 
 FLAGS = ("-std=c99", "-O2", "-fPIC", "-shared")
@@ -197,6 +198,8 @@ class CompiledController(NeverCopied):
         judge = self._function("judge", ctypes.c_int)
         judge(self._controller, self.q.ctypes, self.theta.ctypes, 0, ctypes.byref(found))
         names = self.joint_names
+        if found.mistake == plausibility.COARSE_ENCODER:
+            return coarse_encoder(names[found.joint], found.misfit, found.allowed)
         cause = {
             2: "links and motors are exchanged",
             3: f"'{names[found.joint]}' and '{names[found.other]}' are exchanged",

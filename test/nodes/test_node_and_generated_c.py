@@ -127,7 +127,7 @@ class Generated:
     """The generated controller with the same arm."""
 
     def __init__(self, robot: Robot, folder, **changes) -> None:
-        self.resolution = self.leap = 0.0
+        self.resolution, self.hides_steps, self.leap = 0.0, False, 0.0
         design = designed(
             robot, period=PERIOD, transfer_time=0.1, link_timeout=TIMEOUT, motor_timeout=TIMEOUT,
             stop_timeout=STOP_TIMEOUT, recovery_limit=RECOVERIES, tracking_tolerance=TOLERANCE,
@@ -151,11 +151,14 @@ class Generated:
     def cycle(self, links: bool = True, motors: bool = True) -> None:
         given, before = self.c._input, self.c.fault
         self.time += PERIOD
-        own, theta = self.resolution, self.plant.theta
+        own, theta = self.resolution, self.plant.theta.copy()
+        if own:
+            theta = np.round(theta / own) * own
+            theta += 1e-6 * math.sin(50.0 * self.time) if self.hides_steps else 0.0
         self.c.update(
             self.time,
             self.plant.q + self.leap,
-            np.round(theta / own) * own if own else theta,
+            theta,
             link_time=self.time if links else given.link_time,
             motor_time=self.time if motors else given.motor_time,
         )
@@ -348,8 +351,9 @@ def test_every_fault_has_the_same_answer(ros, tmp_path):
             re.findall(r"stop failed: .*", node.arm.node.output),
         )
     caused = {cause for _, expected in INJECTIONS.values() for cause, _ in expected}
+    elsewhere = {Cause.COARSE}  # in the test below
     only_in_the_node = {Cause.ESTIMATE, Cause.CONTACT, Cause.NO_DESIGN, Cause.IMPLAUSIBLE}
-    assert caused | only_in_the_node | {Cause.NONE, Cause.SETTLING} == set(Cause)
+    assert caused | elsewhere | only_in_the_node | {Cause.NONE, Cause.SETTLING} == set(Cause)
     for cause in caused - {Cause.NO_MOTORS}:  # lost only if the links are missing, too
         ends = {end for _, rows in INJECTIONS.values() for each, end in rows if each == cause}
         assert ends <= {FAULTS[cause].mode.name.lower(), "cleared"}
@@ -358,14 +362,14 @@ def test_every_fault_has_the_same_answer(ros, tmp_path):
 
 @needs_compiler
 def test_a_stop_that_drives_the_arm_away_is_damped_and_ends(ros, tmp_path):
-    """Motor encoders of 7 bits, and torques that change by 2 N m per cycle: a second of damping,
-    then the brakes, which were called for, have to hold the arm."""
+    """Motor encoders of 7 bits, with waves that hide their steps, and torques that change by 2 N m
+    per cycle: a second of damping, then the brakes, which were called for, have to hold the arm."""
     rate = 1000.0
     limits = {"torque_rate_limits": [rate, rate]}
     c = Generated(two_links(), tmp_path, torque_rate=rate, base_frequency=0.0)
     node = Node(ros, law="motor_pd", base_frequency=0.0, frozen_distance=0.0, **limits)
     for arm in (c, node):
-        set_resolution(arm, 2.0 * np.pi / 2**7)
+        set_resolution(arm, 2.0 * np.pi / 2**7, hides_steps=True)
         arm.move(arm.plant.q + 1.0, 1.0)
         for _ in range(round(2.0 / PERIOD)):
             before = arm.torque
@@ -387,9 +391,28 @@ def test_a_stop_that_drives_the_arm_away_is_damped_and_ends(ros, tmp_path):
             assert not arm.arm.is_answered
 
 
-def set_resolution(arm: Node | Generated, resolution: float) -> None:
+def set_resolution(arm: Node | Generated, resolution: float, *, hides_steps: bool = False) -> None:
     own = arm.arm if isinstance(arm, Node) else arm
-    own.resolution = resolution
+    own.resolution, own.hides_steps = resolution, hides_steps
+
+
+@needs_compiler
+def test_encoders_too_coarse_for_the_gains_stop_the_arm(ros, tmp_path):
+    """Motor encoders of 7 bits: the stop smooths their positions."""
+    for arm in (Generated(two_links(), tmp_path), Node(ros, frozen_distance=0.0)):
+        set_resolution(arm, 2.0 * np.pi / 2**7)
+        arm.move(arm.plant.q + 0.6, 1.0)
+        for _ in range(round(1.0 / PERIOD)):
+            arm.cycle()
+            if arm.events():
+                break
+        place, text = arm.plant.q.copy(), FAULTS[Cause.COARSE].text
+        arm.run(2.0)
+        assert arm.events() == [(text, STOPS)], type(arm)
+        assert np.abs(arm.plant.q - place).max() < 0.5, type(arm)
+        assert np.abs(arm.plant.qd).max() < 0.05, type(arm)
+        if isinstance(arm, Node):
+            assert "has steps of 0.0491, each of which" in arm.arm.node.output
 
 
 @needs_compiler

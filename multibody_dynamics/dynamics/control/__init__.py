@@ -110,6 +110,9 @@ middle_of_range          (n,) the position in the middle of the joint range
 lag_limit                rad/s above which filtered, delayed torques excite what they should damp
 law_gradient             slopes of any control law at rest, for the sampled loop
 LawGradient              result of law_gradient
+step_torques             torques that steps of encoders cause through a law
+needed_resolution        steps of encoders that change a torque by its limit
+velocity_peak            1/s, of a filter after a unit step
 JudgingProcess           judges laws in a separate process while the cycle runs
 JudgingRequest           what a JudgingProcess judges: a law, its position and conditions
 Verdict                  result of a JudgingProcess
@@ -218,6 +221,8 @@ Computed                 what the caller of a law has computed already
 LONGEST_LEAD             longest lead of the feedforward in s
 MOST_RECOVERIES          recoveries that a generated controller can count
 plausibility             whether positions at rest agree with the model, in C too
+encoder_steps            the resolution of encoders by the steps of positions, over a record
+coarse_encoder           why an encoder is too coarse, in words
 frozen_sides             positions that repeat although the arm moves, over a record
 sampled_input            what a cycle takes of the measured positions, over records
 sampled_motion           what an arm on samples follows: points or a stream, over a record
@@ -371,8 +376,9 @@ from .observers.state_estimation import (
 from .observers.state_predictor import CORRECTION_BANDWIDTH, LONGEST_DELAY, StatePredictor
 from .records.actuation import actuation, motor_turns
 from .records.cycle_counts import CycleCounts
-from .signals import frozen_sides, samples
+from .signals import encoder_steps, frozen_sides, samples
 from .signals.derivative_filter import MAX_STEP, DerivativeFilter
+from .signals.encoder_steps import coarse_encoder
 from .signals.low_pass import LowPass
 from .signals.sent_torques import SentTorques
 from .stability.lag_limit import lag_limit
@@ -386,6 +392,7 @@ from .stability.loop_judgement import (
 )
 from .stability.loop_sampling import RobotErrors, SampledLoop, sampled_loop
 from .stability.stable_bandwidth import StableBandwidth, stable_bandwidth
+from .stability.step_torques import needed_resolution, step_torques, velocity_peak
 from .torque.inertia_shaping import InertiaShaping
 from .torque.torque_evaluation import TorqueEvaluation, TorqueLimits, evaluate_torque
 from .torque.torque_gains import (
@@ -434,7 +441,8 @@ __all__ = [
     # code in other languages
     "printed_cycle", "PrintedCycle", "CycleSettings", "CycleCounts", "Computed", "LONGEST_LEAD",
     "MOST_RECOVERIES", "actuation", "motor_turns", "sampled_input", "sampled_motion",
-    "cycle_clock", "frozen_sides", "modes", "plausibility", "samples",
+    "cycle_clock", "encoder_steps", "coarse_encoder", "frozen_sides", "modes", "plausibility",
+    "samples",
     # controllers
     "PERIOD", "Controller", "LinearFeedback", "ScheduledFeedback", "UPDATE_TIME",
     "FeedbackLinearization", "ComputedTorque",
@@ -457,6 +465,7 @@ __all__ = [
     # stability of the sampled loop
     "judge_loop", "LoopJudge", "LoopJudgement", "stable_bandwidth", "StableBandwidth",
     "spread_poses", "middle_of_range", "lag_limit", "law_gradient", "LawGradient",
+    "step_torques", "needed_resolution", "velocity_peak",
     "JudgingProcess", "JudgingRequest", "Verdict", "sampled_loop", "SampledLoop",
     "RobotErrors",
     # torque sources

@@ -25,12 +25,16 @@ from ...dynamics.control import (
     LateHoldController,
     LinkDampingController,
     StreamSettings,
+    at_rest,
     design_stream,
     external_loads,
     make_controller,
     modes,
     motor_turns,
+    needed_resolution,
+    step_torques,
     stop_distances,
+    velocity_peak,
 )
 from ...dynamics.core import Array, InputError, as_array, declared, record_fields
 from ...dynamics.elastic import Actuators, MotorMotion, motor_motion, resting_second_outputs
@@ -202,6 +206,15 @@ def _parameters(
     on_links: LinkDampingController | None = None
     with suppress(InputError):  # where a motor sets a stiffness
         on_links = LinkDampingController(model, actuators, stop_time=hold.stop_time)
+    torque_limit = actuators.torque_limit_within(limits.effort)
+    peak = velocity_peak(options.filter_order, options.filter_bandwidth, options.period)
+    rest = at_rest(model, actuators, position)
+    resolution = np.min(
+        [needed_resolution(step_torques(each, position, rest, peak), torque_limit)
+         for each in ([hold] if options.law == "hold" else [law, hold])], axis=0,
+    )  # fmt: skip
+    for each in (law, hold):
+        each.reset()
     values = own | {
         "follows": int(options.law != "hold"),
         "gains": law.gains.values,
@@ -228,7 +241,7 @@ def _parameters(
             _row("stop_acceleration", options.stop_acceleration, n), limits.acceleration
         ),
         "settling_time": settling,
-        "torque_limit": actuators.torque_limit_within(limits.effort),
+        "torque_limit": torque_limit,
         "torque_rate_limit": _row("torque_rate", options.torque_rate, m),
         "lower": limits.lower,
         "upper": limits.upper,
@@ -236,6 +249,8 @@ def _parameters(
         "link_turn": turn,
         "motor_turn": motor_turns(actuators, turn),
         "external_load": external_loads(model, actuators),
+        "link_resolution": resolution[:n],
+        "motor_resolution": resolution[n:],
         "link_timeout": timeout if options.link_timeout is None else options.link_timeout,
         "motor_timeout": timeout if options.motor_timeout is None else options.motor_timeout,
         "link_speed": speed,

@@ -204,6 +204,8 @@ class SampledArm:
         the springs; whether that is possible."""
         if self.is_active or not self.filters.is_settled or self.implausible():
             return False
+        if self.arm.coarse_encoder():
+            return False
         self.torque[:] = self.balance() if torque is None else torque
         self.arm.activate(self.torque.copy())
         self.is_active = True
@@ -277,9 +279,10 @@ class SampledArm:
         if does == cycle_clock.RUNS:
             sampled_input.take_input(
                 self._actuation, self.arm.resting, p, self.counts, self.filters.samples,
-                self._frozen, self.arm.resting.springs, self.is_active, motion.is_active, time,
-                link_time, motor_time, np.array(q, dtype=float), np.array(theta, dtype=float),
-                self.clock.elapsed[0], motion.desired, self.arm.reference.motors,
+                self._frozen, self.arm.steps, self.arm.resting.springs, self.is_active,
+                motion.is_active, time, link_time, motor_time, np.array(q, dtype=float),
+                np.array(theta, dtype=float), self.clock.elapsed[0], motion.desired,
+                self.arm.reference.motors,
             )  # fmt: skip
             if self.is_active:
                 self._run()

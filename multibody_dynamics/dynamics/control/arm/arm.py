@@ -84,7 +84,8 @@ class Arm(IndependentCopies):
     Attributes, for reading: the parts named in the module, `measured`, `feedback`, `motion`,
     `reference`, `second`, `supervisor`, `laws`, `transfer`, `collisions` (None without detection);
     `base`, the motion of the base, None if it is fixed, which may be set between cycles; `times` of
-    the cycle; `name`, of the law that acts, and `chosen`, of the one that acts while following.
+    the cycle; `steps` of the encoders; `name`, of the law that acts, and `chosen`, of the one that
+    acts while following.
     """
 
     def __init__(
@@ -125,8 +126,10 @@ class Arm(IndependentCopies):
         self.times = TorqueTimes(CycleTimes(period, MAX_STEP))
         self._lead = 0.0  # s, of the torque before the reference
         self._stop_distances = np.full((2, model.n), np.inf)
+        self._resolution = np.full(model.n + len(actuators.motors), np.inf)
         self._missed = ""  # what the last sample lacked
         self._valid = ValidSides(model, actuators, self.resting, self.cycle)
+        self.steps = self._valid.steps
         self._stream_limits: StreamLimits | None = None
         self._events: list[Event] = []
         self._cuts: list[LimitEvent] = []
@@ -161,6 +164,8 @@ class Arm(IndependentCopies):
             stop_distance=self._stop_distances[0],
             late_distance=self._stop_distances[1],
             external_load=p.load_tolerance * self.resting.allowed if p.load_tolerance else no_load,
+            link_resolution=self._resolution[: self.model.n],
+            motor_resolution=self._resolution[self.model.n :],
             torque_limit=self.transfer.limits.torque,
             joint_of_motor=actuators.joint_of_motor,
             link_share=actuators.link_of_motors.sum(axis=1),
@@ -179,6 +184,7 @@ class Arm(IndependentCopies):
         assert late is not None
         for row, stop in zip(self._stop_distances, (hold, late), strict=True):
             row[:] = stop_distances(stop, q, speed)
+        self._resolution[:] = self.laws.needed_resolution(self.chosen)
 
     def change(self, cycle: ArmSettings) -> None:
         """Use other settings from the next cycle on."""
@@ -192,6 +198,7 @@ class Arm(IndependentCopies):
         self._stream_limits = None
         self.supervisor.rules = self._rules()
         self.laws.limit(limits.torque)
+        self._resolution[:] = self.laws.needed_resolution(self.chosen)
 
     def activate(self, torque: Array | None = None) -> None:
         """Take over with the next sample, from `torque` (m,) or, by default, from the one that
@@ -237,6 +244,7 @@ class Arm(IndependentCopies):
     def choose_law(self, name: str) -> None:
         """Follow with another law from now on, changing over from the one that acts."""
         self.chosen = name
+        self._resolution[:] = self.laws.needed_resolution(name)
         if self.supervisor.mode.is_following and name != self.name:
             self.name, self.transfer.duration = name, self.cycle.transfer_time
             self.transfer.switch(self.laws[name])
@@ -327,6 +335,13 @@ class Arm(IndependentCopies):
     def impedance(self) -> LiveImpedance | None:
         """The acting law, if its stiffness or damping may change."""
         return self.laws.live_impedance(self.name)
+
+    def coarse_encoder(self) -> str:
+        """Why an encoder is too coarse for the gains; empty if none is known to be."""
+        rules = self.supervisor.rules
+        return self.resting.coarse_encoder(
+            self.steps, rules.link_resolution, rules.motor_resolution
+        )
 
     def measure(self, sample: Sample) -> None:
         """Update the measured and the acting state, as :meth:`update` does. Raises InputError for
@@ -439,6 +454,9 @@ class Arm(IndependentCopies):
             if why := self._valid.implausible(measured):
                 self.fail(IMPLAUSIBLE, f"{why}; correct it, or accept it by load_tolerance")
                 return
+            if why := self.coarse_encoder():
+                self.fail(IMPLAUSIBLE, why)
+                return
             first = self._first_torque
             self.transfer.torque[:] = measured.holding_torque() if first is None else first
         self.second.begin(
@@ -508,6 +526,8 @@ class Arm(IndependentCopies):
             q=measured.place,
             theta=measured.motors[0],
             springs=measured.measured_spring_torque,
+            link_step=self.steps.link_step,
+            motor_step=self.steps.motor_step,
         )
 
     def _retract(self, contact: Contact) -> None:

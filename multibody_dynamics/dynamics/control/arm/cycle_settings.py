@@ -165,6 +165,13 @@ class CycleSettings(NamedTuple):
         " while following, a spring may carry twice as much; inf for all joints: states are not"
         " judged", ("n",), "(0, inf]",
     )]
+    link_resolution: Annotated[Array, Field(
+        "rad or m, steps of the encoder of each link that change a torque by its limit: with steps"
+        " three times as large, the arm is not activated, or stopped", ("n",), "(0, inf]",
+    )]
+    motor_resolution: Annotated[Array, Field(
+        "rad or m, the same of the encoder of each motor", ("m",), "(0, inf]"
+    )]
     frozen_distance: Annotated[float, _of_arm("frozen_distance", "[0, inf]")]
     tracking_tolerance: Annotated[float, Field(
         "rad or m, largest distance of a link from its reference; 0: any", within="[0, inf]"

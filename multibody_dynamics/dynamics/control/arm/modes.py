@@ -34,6 +34,7 @@ import numpy as np
 
 from ...core import Array, Field, Integers, compiled_exactly, inlined_exactly, record_fields
 from ...motion.segments import MOVING, RESTING
+from ..signals.encoder_steps import RELAY, coarsest_encoder
 
 PASSING, LATCHED, FINAL = range(3)  # how a fault ends
 
@@ -95,11 +96,12 @@ class Cause(IntEnum):
     CHATTER = 14
     IMPLAUSIBLE = 15
     OVERLOAD = 16
+    COARSE = 17
 
 
 NONE, SETTLING, NO_LINKS, NO_MOTORS, TRACKING, NOT_FINITE, TIME, *_others = map(int, Cause)
 LATE, ESTIMATE, CONTACT, NO_DESIGN, STOP_FAILED, REPEATED, OVERSPEED, *_others = _others
-CHATTER, IMPLAUSIBLE, OVERLOAD = _others
+CHATTER, IMPLAUSIBLE, OVERLOAD, COARSE = _others
 
 
 class Fault(NamedTuple):
@@ -150,6 +152,7 @@ FAULTS = (
     Fault(CHATTER, "torque chatters", Mode.STOPPING, LATCHED, "0.1 s"),
     Fault(IMPLAUSIBLE, "implausible states", Mode.LOST, FINAL, "the first cycle"),
     Fault(OVERLOAD, "spring overloaded", Mode.STOPPING, LATCHED, "0.1 s"),
+    Fault(COARSE, "encoder too coarse", Mode.STOPPING, LATCHED, "its second step"),
 )
 """All faults by code: the table of which every other one is made."""
 
@@ -171,8 +174,9 @@ class Rules(NamedTuple):
     stop_transfer_time : s, of the fade to the chosen law, and to any other. velocity : (n,) limits
     of the joints. stop_distance, late_distance : (n,) rad or m, to which the stop, and that for
     late torques, brings each joint from its velocity limit. external_load : (n,) N m or N, that is
-    believed at rest. torque_limit : (m,). joint_of_motor : (m,), and link_share : (m,) of each
-    motor in the position of its joint.
+    believed at rest. link_resolution : (n,) and motor_resolution : (m,) rad or m, steps of encoders
+    that change a torque by its limit. torque_limit : (m,). joint_of_motor : (m,), and link_share :
+    (m,) of each motor in the position of its joint.
     """
 
     follows: int
@@ -192,6 +196,8 @@ class Rules(NamedTuple):
     stop_distance: Array
     late_distance: Array
     external_load: Array
+    link_resolution: Array
+    motor_resolution: Array
     torque_limit: Array
     joint_of_motor: Integers
     link_share: Array
@@ -217,6 +223,8 @@ class Situation(NamedTuple):
     q: Annotated[Array, Field("positions of the links, or where they were last", ("n",))]
     theta: Annotated[Array, Field("of the motors, or where they were last", ("m",))]
     springs: Annotated[Array, Field("N m or N, torques of the springs, 0: not known", ("n",))]
+    link_step: Annotated[Array, Field("rad or m, of the encoders of links, 0: not known", ("n",))]
+    motor_step: Annotated[Array, Field("rad or m, of those of motors", ("m",))]
     # fmt: on
 
 
@@ -257,6 +265,7 @@ class Memory(NamedTuple):
     top_speed: Annotated[Array, Field("that the present stop may have", ("n",))]
     pace_limit: Annotated[Array, Field("the same, of positions alone", ("n",))]
     place: Annotated[Array, Field("rad or m, of each joint, by its motors if possible", ("n",))]
+    grain: Annotated[Array, Field("rad or m, steps of its encoder, as far as known", ("n",))]
     place_then: Annotated[Array, Field("when the window began", ("n",))]
     stop_place: Annotated[Array, Field("when the stop began", ("n",))]
     reach: Annotated[Array, Field("rad or m, how far from there it may bring it", ("n",))]
@@ -367,15 +376,16 @@ def limit_reach(speed, velocity, distance, reach):
 
 
 @inlined_exactly
-def limit_pace(place, then, step, velocity, least, pace_limit, pace):
-    """The `pace` of each joint in the `step` since it was at `then`, and the limit of the next one,
-    which never rises and is at least `least`. Returns the joint farthest above its limit, or -1.
+def limit_pace(place, then, grain, step, velocity, least, pace_limit, pace):
+    """The `pace` of each joint in the `step` since it was at `then`, but for the `grain` of its
+    positions, and the limit of the next one, which never rises and is at least `least`. Returns the
+    joint farthest above its limit, or -1.
     """
     worst = -1
     excess = 0.0
     for i in range(place.shape[0]):
         limit = velocity[i] if velocity[i] < -NEVER else UNLIMITED_SPEED
-        pace[i] = abs(place[i] - then[i]) / step
+        pace[i] = max(abs(place[i] - then[i]) - grain[i], 0.0) / step
         then[i] = place[i]
         if pace[i] - pace_limit[i] > excess:
             excess = pace[i] - pace_limit[i]
@@ -386,13 +396,14 @@ def limit_pace(place, then, step, velocity, least, pace_limit, pace):
 
 
 @inlined_exactly
-def farthest_beyond_reach(place, start, reach):
+def farthest_beyond_reach(place, start, grain, reach):
     """The joint that is farthest beyond its `reach` from `start`, or -1."""
     worst = -1
     excess = 0.0
     for i in range(place.shape[0]):
-        if abs(place[i] - start[i]) - reach[i] > excess:
-            excess = abs(place[i] - start[i]) - reach[i]
+        distance = abs(place[i] - start[i]) - grain[i]
+        if distance - reach[i] > excess:
+            excess = distance - reach[i]
             worst = i
     return worst
 
@@ -613,6 +624,8 @@ def _watch(p, s, now, x):
         fail(p, s, now, CONTACT, x.contact, x.qd, x.thetad)
     elif x.is_lost:
         fail(p, s, now, ESTIMATE, STOPPING, x.qd, x.thetad)
+    elif _is_coarse(p, s, x):
+        fail(p, s, now, COARSE, STOPPING, x.qd, x.thetad)
     elif _exceeds_speed(p, s, now, x):
         fail(p, s, now, OVERSPEED, STOPPING, x.qd, x.thetad)
     elif _chatters(p, s, x):
@@ -645,6 +658,24 @@ def _exceeds_speed(p, s, now, x):
 
 
 @inlined_exactly
+def _is_coarse(p, s, x):
+    """Whether a step of an encoder changes a torque by more than RELAY times its limit."""
+    k = coarsest_encoder(x.link_step, x.motor_step, p.link_resolution, p.motor_resolution, RELAY)
+    if k < 0:
+        return False
+    j = k - x.link_step.shape[0]
+    if j < 0:
+        s.joint[0] = k
+        s.value[0] = x.link_step[k]
+        s.allowed[0] = p.link_resolution[k]
+    else:
+        s.joint[0] = p.joint_of_motor[j]
+        s.value[0] = x.motor_step[j]
+        s.allowed[0] = p.motor_resolution[j]
+    return True
+
+
+@inlined_exactly
 def _chatters(p, s, x):
     """Whether a torque has jumped by its limit, back and forth, for CHATTER_FOR s."""
     j = count_jumps(x.sent, p.torque_limit, x.elapsed, s.last_sent, s.last_jump, s.chatter)
@@ -672,6 +703,15 @@ def _overloads(p, s, now, x):
 
 
 @inlined_exactly
+def _needs_smoothing(p, x):
+    """Whether steps of an encoder change torques so much that the stop uses smoothed positions, as
+    it does for late torques."""
+    return (
+        coarsest_encoder(x.link_step, x.motor_step, p.link_resolution, p.motor_resolution, 1.0) >= 0
+    )
+
+
+@inlined_exactly
 def _judge_stop(p, s, now, x):
     """Check that the stop succeeds; end its fault if it no longer applies."""
     if s.mode[0] == YIELDING and was_late(s, now):
@@ -685,7 +725,8 @@ def _judge_stop(p, s, now, x):
             return
         begin_stop(p, s, x.qd, x.thetad)
         enter(s, STOPPING, p.stop_transfer_time)
-    if was_late(s, now) and not s.tolerates_delay[0]:
+    smooths = was_late(s, now) or (s.mode[0] == STOPPING and _needs_smoothing(p, x))
+    if smooths and not s.tolerates_delay[0]:
         s.tolerates_delay[0] = 1
         s.window_since[0] = NEVER
         enter(s, STOPPING, p.stop_transfer_time)
@@ -748,7 +789,9 @@ def _runs_away(p, s, now, x):
     the forecast is that of stops on the motors."""
     if s.mode[0] == YIELDING or x.is_carried:
         return False
-    find_joint_positions(p.joint_of_motor, p.link_share, x.q, x.theta, s.on_links[0], s.place)
+    side = s.on_links[0]
+    find_joint_positions(p.joint_of_motor, p.link_share, x.q, x.theta, side, s.place)
+    find_joint_positions(p.joint_of_motor, p.link_share, x.link_step, x.motor_step, side, s.grain)
     if s.window_since[0] == NEVER:
         for i in range(x.q.shape[0]):
             s.stop_place[i] = s.place[i]
@@ -762,8 +805,9 @@ def _runs_away(p, s, now, x):
     step = now - s.window_since[0]
     if step >= WINDOW:
         worst = limit_pace(
-            s.place, s.place_then, step, p.velocity, p.stop_speed_limit, s.pace_limit, s.speed
-        )
+            s.place, s.place_then, s.grain, step, p.velocity, p.stop_speed_limit, s.pace_limit,
+            s.speed,
+        )  # fmt: skip
         s.window_since[0] = now
         if worst >= 0:
             s.how[0] = SPEEDS_UP
@@ -776,7 +820,7 @@ def _runs_away(p, s, now, x):
             limit_reach(s.pace_limit, p.velocity, p.late_distance, s.reach)
         elif is_first and not s.on_links[0]:
             limit_reach(s.pace_limit, p.velocity, p.stop_distance, s.reach)
-    worst = farthest_beyond_reach(s.place, s.stop_place, s.reach)
+    worst = farthest_beyond_reach(s.place, s.stop_place, s.grain, s.reach)
     if worst < 0 or not s.slows_down[0]:
         return False
     s.how[0] = TOO_FAR

@@ -35,6 +35,7 @@ from ...elastic.flat_map import compiled_springs
 from ...model import MultibodyModel
 from ...rigid import gravity_forces, inverse_solver
 from ..records.actuation import actuation
+from ..signals.encoder_steps import RELAY, EncoderSteps, coarse_encoder, coarsest_encoder
 from ..stability.loop_judgement import spread_poses
 
 CALIBRATION = 0.005  # rad or m, between the zeros of the encoders of a link and its motor
@@ -57,14 +58,16 @@ class Mistake(IntEnum):
     UNEXPLAINED_LOAD = 1
     EXCHANGED_SIDES = 2
     EXCHANGED_JOINTS = 3
+    COARSE_ENCODER = 4
 
 
-UNEXPLAINED_LOAD, EXCHANGED_SIDES, EXCHANGED_JOINTS = map(int, list(Mistake)[1:])
+UNEXPLAINED_LOAD, EXCHANGED_SIDES, EXCHANGED_JOINTS, COARSE_ENCODER = map(int, list(Mistake)[1:])
 MISTAKES = (
     "none",
     "the spring of a joint carries an unexplained load, or a rigid joint is far from its motor",
     "links and motors are exchanged",
     "two joints are exchanged",
+    "an encoder is too coarse for the gains",
 )
 """What each mistake is."""
 
@@ -75,7 +78,7 @@ class Refusal(NamedTuple):
     mistake: Annotated[Integers, Field("the likely cause, or none")]
     joint: Annotated[Integers, Field("the one with the misfit")]
     other: Annotated[Integers, Field("the one that it is exchanged with")]
-    misfit: Annotated[Array, Field("N m or N; rad or m of a rigid joint")]
+    misfit: Annotated[Array, Field("N m or N; rad or m of a rigid joint or an encoder")]
     allowed: Annotated[Array, Field("of the misfit")]
 
 
@@ -265,6 +268,26 @@ def judge_positions(a, arm, s, q, theta, allowed, moves, refusal):
     return True
 
 
+def judge_encoders(a, steps, link_resolution, motor_resolution, refusal):
+    """Whether a step of an encoder changes a torque by more than RELAY times its limit."""
+    k = coarsest_encoder(
+        steps.link_step, steps.motor_step, link_resolution, motor_resolution, RELAY
+    )
+    if k < 0:
+        return False
+    refusal.mistake[0] = COARSE_ENCODER
+    j = k - steps.link_step.shape[0]
+    if j < 0:
+        refusal.joint[0] = k
+        refusal.misfit[0] = steps.link_step[k]
+        refusal.allowed[0] = link_resolution[k]
+    else:
+        refusal.joint[0] = a.joint_of_motor[j]
+        refusal.misfit[0] = steps.motor_step[j]
+        refusal.allowed[0] = motor_resolution[j]
+    return True
+
+
 def external_loads(model: MultibodyModel, actuators: Actuators) -> Array:
     """(n,) N m or N, the largest external torque on each joint at rest that is believed."""
     limit = actuators.joint_torque_limit_within(model.limits.effort)
@@ -348,6 +371,15 @@ class RestingArm(IndependentCopies):
             Mistake.EXCHANGED_JOINTS: _exchanged(names[i], names[j]),
         }.get(Mistake(int(found.mistake[0]))) or self._cause(q, theta, allowed)
         return Implausible(names[i], misfit, share, bool(self.actuators.is_rigid[i]), cause)
+
+    def coarse_encoder(self, steps: EncoderSteps, links: Array, motors: Array) -> str:
+        """Why an encoder with these steps is too coarse, if steps of links (n,) and motors (m,)
+        change a torque by its limit; empty if none is."""
+        found = self._refusal
+        if not judge_encoders(self._a, steps, links, motors, found):
+            return ""
+        joint = self.model.joint_names[found.joint[0]]
+        return coarse_encoder(joint, float(found.misfit[0]), float(found.allowed[0]))
 
     def agrees(self, q: Array, theta: Array, allowed: Array) -> int:
         """Whether the springs between links (n,) and motors (m,) carry gravity and external torques

@@ -23,7 +23,7 @@ from ..controllers import (
 from ..observers import disturbance_compensation as observer
 from ..records.actuation import Actuation, actuation
 from ..records.cycle_counts import CycleCounts
-from ..signals import frozen_sides, samples
+from ..signals import encoder_steps, frozen_sides, samples
 from . import cycle_clock, modes, plausibility, sampled_input, sampled_motion, torque_steps
 from .cycle_settings import MOST_RECOVERIES, CycleSettings
 
@@ -34,6 +34,7 @@ NAMES: c_records.Names = {
     observer.Disturbances: "robot_disturbances",
     late_hold.SmoothedMotors: "robot_smoothed",
     cycle_clock.CycleClock: "robot_clock",
+    encoder_steps.EncoderSteps: "robot_encoder_steps",
     frozen_sides.FrozenSides: "robot_frozen",
     modes.Memory: "robot_modes",
     modes.Situation: "robot_situation",
@@ -66,11 +67,11 @@ SHAPES: dict[str, tuple[int | str, ...]] = {
     **dict.fromkeys((
         "q", "qd", "momentum", "beta", "known", "link_limit", "velocity", "acceleration", "excess",
         "stiffness", "springs", "external", "disturbance", "disturbance_rate",
-        "weight", "K", "allowed", "misfit", "scale", "wanted_rate", "position",
+        "weight", "K", "allowed", "misfit", "scale", "wanted_rate", "position", "link_resolution",
     ), ("n",)),
     **dict.fromkeys((
         "theta", "thetad", "sent", "load", "loads", "motor_limit", "torque", "held", "wanted",
-        "before", "limit", "rate", "lower", "upper", "damping", "kept", "bias",
+        "before", "limit", "rate", "lower", "upper", "damping", "kept", "bias", "motor_resolution",
     ), ("m",)),
     "times": ("points",), "positions": ("points", "n"), "velocities": ("points", "n"),
     "desired": (5, "n"), "state": (5, "n"), "gains": (4, "m"), "reference": (4, "m"),
@@ -94,12 +95,13 @@ RECORDS = {
     "p": CycleSettings, "k": streams.Ticks, "counts": CycleCounts, "d": observer.Disturbances,
     "x": modes.Situation, "refusal": plausibility.Refusal, "m": sampled_motion.SampledMotion,
     "samples": samples.Samples, "frozen": frozen_sides.FrozenSides,
-    "resting": plausibility.RestingSprings,
+    "resting": plausibility.RestingSprings, "steps": encoder_steps.EncoderSteps,
 }  # fmt: skip
 MEMORIES: dict[Any, Any] = {
     samples: samples.Samples, segments: segments.Segments, modes: modes.Memory,
     late_hold: late_hold.SmoothedMotors, cycle_clock: cycle_clock.CycleClock,
-    frozen_sides: frozen_sides.FrozenSides, streams: streams.Stream,
+    encoder_steps: encoder_steps.EncoderSteps, frozen_sides: frozen_sides.FrozenSides,
+    streams: streams.Stream,
     plausibility: plausibility.RestingSprings,
 }  # fmt: skip
 """The records that arguments are; `s` is that of the module of a function."""
@@ -130,6 +132,7 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
             "springs_agree": plausibility.springs_agree,
             "balance_springs": plausibility.balance_springs,
             "judge_positions": plausibility.judge_positions,
+            "judge_encoders": plausibility.judge_encoders,
         },
     ),
     "samples.c": (
@@ -250,10 +253,10 @@ def printed_cycle(
         prototypes.append("".join(f"{head};\n" for head in heads))
     files["settings.c"] = _settings(actuators, settings, stream)
     records = (
-        cycle_clock.CycleClock, frozen_sides.FrozenSides, samples.Samples, modes.Situation,
-        modes.Memory, late_hold.SmoothedMotors, observer.Disturbances, StreamLimits, streams.Ticks,
-        streams.Stream, sampled_motion.SampledMotion, plausibility.Refusal,
-        plausibility.RestingSprings,
+        cycle_clock.CycleClock, encoder_steps.EncoderSteps, frozen_sides.FrozenSides,
+        samples.Samples, modes.Situation, modes.Memory, late_hold.SmoothedMotors,
+        observer.Disturbances, StreamLimits, streams.Ticks, streams.Stream,
+        sampled_motion.SampledMotion, plausibility.Refusal, plausibility.RestingSprings,
     )  # fmt: skip
     own, counts, *others = (
         c_records.structure(record, NAMES) for record in (CycleSettings, CycleCounts, *records)

@@ -8,6 +8,7 @@ Python does not compile :func:`take_input`, which calls compiled functions; C pr
 
 from math import isfinite
 
+from ..signals.encoder_steps import compiled_note_encoder_steps
 from ..signals.frozen_sides import LINKS_FROZEN, MOTORS_FROZEN, compiled_notice_frozen
 from ..signals.samples import (
     compiled_accept_next,
@@ -27,8 +28,8 @@ def is_finite(row):
 
 
 def take_input(
-    a, arm, p, counts, samples, frozen, resting, is_active, has_motion, now, link_time, motor_time,
-    q, theta, elapsed, desired, reference
+    a, arm, p, counts, samples, frozen, steps, resting, is_active, has_motion, now, link_time,
+    motor_time, q, theta, elapsed, desired, reference
 ):  # fmt: skip
     """Take what is new and valid of the positions q, theta, which move to their nearest turns in
     place.
@@ -37,6 +38,7 @@ def take_input(
     its positions itself. The other arguments are those of :func:`.take_samples`.
     """
     compiled_unwrap(p, samples, a.joint_of_motor, q, theta)
+    compiled_note_encoder_steps(steps, q, theta)
     sides = compiled_notice_frozen(
         a.joint_of_motor, a.torque_share, counts, frozen, p.frozen_distance, q, theta,
         desired[0] if has_motion else q,

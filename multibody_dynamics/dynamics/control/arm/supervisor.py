@@ -6,6 +6,7 @@
 from typing import Any, NamedTuple, get_type_hints
 
 from ...core import Array, BoundCall, IndependentCopies, record_fields
+from ..signals.encoder_steps import coarse_encoder
 from . import modes
 from .modes import FAULTS, LATE, SETTLING, STOP_FAILED, TRACKING, Fault, Mode, Rules
 
@@ -213,6 +214,8 @@ class Supervisor(IndependentCopies):
                 f"the torque of '{name}' jumps back and forth by {value:.3g}; its limit:"
                 f" {allowed:.3g}. Lower the bandwidths, or use finer encoders"
             )
+        if fault == modes.COARSE:
+            return coarse_encoder(name, value, allowed)
         if fault == modes.REPEATED:
             return (
                 f"interrupted {rules.recovery_limit + 1} times within {rules.recovery_window:g} s"

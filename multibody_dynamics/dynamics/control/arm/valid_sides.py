@@ -17,7 +17,7 @@ from ...elastic import Actuators
 from ...model import MultibodyModel
 from ...motion import in_nearest_turn, joint_turns
 from ..records.actuation import actuation, motor_turns
-from ..signals import frozen_sides
+from ..signals import encoder_steps, frozen_sides
 from ..signals.derivative_filter import MAX_STEP
 from .arm_settings import ArmSettings
 from .measured_arm import MeasuredArm
@@ -65,7 +65,8 @@ class FrozenCycles(NamedTuple):
 class ValidSides(IndependentCopies):
     """The sides, links and motors, whose positions count, judged by those that counted before.
 
-    `leapt`, for reading: the sides whose positions no joint can have reached since, "" if none.
+    Attributes, for reading: `leapt`, the sides whose positions no joint can have reached since, ""
+    if none; `steps`, the :class:`.EncoderSteps` since the arm was made.
     """
 
     def __init__(
@@ -90,6 +91,9 @@ class ValidSides(IndependentCopies):
             record_fields.zeros(frozen_sides.FrozenSides, n=n, m=m),
         )
         self._notice_frozen(np.zeros(n), np.zeros(m), None)  # compiles
+        self.steps = record_fields.zeros(encoder_steps.EncoderSteps, n=n, m=m)
+        self._note_steps = BoundCall(encoder_steps.compiled_note_encoder_steps, self.steps)
+        self._note_steps(np.full(n, np.nan), np.full(m, np.nan))  # compiles
         self._accepted = {LINKS: np.empty(n), MOTORS: np.empty(m)}
         self.restart()
         self.forget()
@@ -119,7 +123,10 @@ class ValidSides(IndependentCopies):
     def unwrapped(self, sample: Sample) -> Sample:
         """The sample with the positions of continuous joints in the turn nearest the last ones, at
         first as they are; those of motors at first in the turn nearest their links."""
-        if sample.signals is None or not self._has_turns:
+        if sample.signals is None:
+            return sample
+        if not self._has_turns:
+            self._note_steps_of(sample.signals)
             return sample
         signals, link = dict(sample.signals), None
         for side, turn, last in zip(POSITIONS.values(), self._turns, self._positions, strict=True):
@@ -130,7 +137,18 @@ class ValidSides(IndependentCopies):
                 last[:] = np.where(np.isnan(last), link[self._actuation.joint_of_motor], last)
             signals[side] = link = in_nearest_turn(turn, last, row)
             last[:] = np.where(np.isfinite(link), link, last)
+        self._note_steps_of(signals)
         return sample._replace(signals=signals)
+
+    def _note_steps_of(self, signals: Mapping[str, Array]) -> None:
+        """Note how the positions have changed, of those that are measured."""
+        before = self.steps.q, self.steps.theta
+        rows = [
+            np.asarray(signals.get(name, last), dtype=np.float64)
+            for name, last in zip(POSITIONS.values(), before, strict=True)
+        ]
+        if all(row.shape == last.shape for row, last in zip(rows, before, strict=True)):
+            self._note_steps(*rows)
 
     def of(
         self,

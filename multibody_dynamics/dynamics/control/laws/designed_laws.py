@@ -19,12 +19,14 @@ from ..controllers.hold_controller import HoldController
 from ..controllers.late_hold import LateHoldController
 from ..controllers.link_damping import LinkDampingController
 from ..controllers.scheduled_feedback import ScheduledFeedback
+from ..gains.joint_gains import at_rest
 from ..impedance.impedance import JointImpedance
 from ..impedance.live_impedance import ImpedanceTarget, LiveImpedance
 from ..observers.adaptive_feedforward import AdaptiveFeedforward
 from ..stability.loop_judgement import LoopJudge, LoopJudgement
 from ..stability.loop_sampling import RestingPlants
 from ..stability.stable_bandwidth import faster_filter
+from ..stability.step_torques import needed_resolution, step_torques, velocity_peak
 from .by_name.hold import HoldSettings
 from .controller_settings import ControllerSettings, SecondOutputs, make_controller
 from .flatness_settings import ON_LINKS, FlatnessSettings
@@ -84,6 +86,7 @@ class DesignedLaws(IndependentCopies):
         self._own: dict[str, ImpedanceTarget] = {}  # of laws with live stiffness, by settings
         self._holds: tuple[Controller, ...] = ()  # for torques on time, and for late ones
         self._limit: Array = actuators.torque_limit
+        self._step_torques: dict[str, Array] = {}  # by law
 
     def __getitem__(self, name: str) -> Controller:
         """The controller of this name."""
@@ -117,6 +120,7 @@ class DesignedLaws(IndependentCopies):
                     raise
                 self.undesigned[name] = str(error)
         self._own = {name: law.aimed for name, law in self._live()}
+        self._step_torques = {name: self._steps_of(law, q) for name, law in self._laws.items()}
         for law in self._laws.values():
             if isinstance(law, ScheduledFeedback):
                 law.prepare()
@@ -135,6 +139,27 @@ class DesignedLaws(IndependentCopies):
         self._limit = torque
         for law in (*self._laws.values(), *self._holds):
             law.limit(torque)
+
+    def _steps_of(self, law: Controller, q: Array) -> Array:
+        """See :func:`.step_torques`; of a law that is not running yet."""
+        estimation = self.settings.estimation
+        bandwidth = estimation.bandwidth
+        if estimation.source == "motor_encoders":
+            bandwidth = self.settings.motor_bandwidth
+        peak = velocity_peak(estimation.order, bandwidth, law.period)
+        rest = at_rest(self.model, self.actuators, q, self.second)
+        try:
+            return step_torques(law, q, rest, peak)
+        finally:
+            law.reset()
+
+    def needed_resolution(self, name: str) -> Array:
+        """(n + m,) rad or m, steps of the encoders of links and motors that change a torque by its
+        limit, through the law `name` or the stop."""
+        designed = {name, "hold"} & self._step_torques.keys()
+        found = [needed_resolution(self._step_torques[each], self._limit) for each in designed]
+        unused = np.full(self.actuators.n + len(self._limit), np.inf)
+        return np.min([unused, *found], axis=0)
 
     def _settings_of(self, name: str, q: Array) -> ControllerSettings:
         """Settings of a law for rest at q (n,), with the present second outputs unless others are

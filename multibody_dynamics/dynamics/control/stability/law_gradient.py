@@ -36,8 +36,9 @@ def memory_size(law: Controller) -> int:
     return sum(part.size for part in law.memory)
 
 
-def law_gradient(law: Controller, q: Array, rest: Rest) -> LawGradient:
-    """The slopes of a law at rest at q (n,), with the desired motion at rest there, too.
+def law_gradient(law: Controller, q: Array, rest: Rest, count: int | None = None) -> LawGradient:
+    """The slopes of a law at rest at q (n,), with the desired motion at rest there, too; with
+    respect to the first `count` inputs, by default all.
 
     `law` is reset, and left in an arbitrary state: it must not be running. Coulomb friction
     in it counts with its slope at zero velocity. Raises DynamicsError where the law has no
@@ -58,8 +59,8 @@ def law_gradient(law: Controller, q: Array, rest: Rest) -> LawGradient:
     scales = DEVIATION * np.maximum(1.0, np.abs(start))
     scales[moved:] *= 100.0  # torques and momenta, on which laws depend linearly
     at_rest = _after(law, desired, start)
-    columns = np.zeros((len(at_rest), len(start)))
-    for k, scale in enumerate(scales):
+    columns = np.zeros((len(at_rest), len(start[:count])))
+    for k, scale in enumerate(scales[:count]):
         point = start.copy()
         point[k] += scale
         above = _after(law, desired, point)

@@ -289,6 +289,8 @@ static void supervise(robot_controller *c, double step)
                          springs->rate, springs->K, springs->load, springs->deflection);
     robot_add_slip(c->now.filtered, springs->torque, springs->load);
     copy_row(springs->torque, x.springs, JOINTS);
+    copy_row(c->steps.link_step, x.link_step, JOINTS);
+    copy_row(c->steps.motor_step, x.motor_step, MOTORS);
     for (int i = 0; i < JOINTS; ++i) {
         x.error[i] = c->desired[0][i] - s->q[i];
         x.has_wrench |= c->external_torque[i] < 0.0 || c->external_torque[i] > 0.0;
@@ -424,8 +426,9 @@ int robot_balance(robot_controller *c, const double q[JOINTS], const double thet
 int robot_judge(robot_controller *c, const double q[JOINTS], const double theta[MOTORS],
                 int moves, robot_refusal *refusal)
 {
-    const double *allowed = c->parameters.external_load;
-    return robot_judge_positions(&c->springs, q, theta, allowed, moves, refusal);
+    const robot_parameters *p = &c->parameters;
+    return robot_judge_positions(&c->springs, q, theta, p->external_load, moves, refusal) ||
+           robot_judge_encoders(&c->steps, p->link_resolution, p->motor_resolution, refusal);
 }
 
 int robot_activate(robot_controller *c, const double *torque)
@@ -523,9 +526,9 @@ robot_state robot_update(robot_controller *c, const robot_input *in, robot_outpu
     if (clock == CLOCK_RUNS) {
         copy_row(in->q, q, JOINTS);
         copy_row(in->theta, theta, MOTORS);
-        robot_take_input(&c->parameters, &c->counts, &c->samples, &c->frozen, &c->springs,
-                         c->is_active, c->has_motion, in->time, in->link_time, in->motor_time, q,
-                         theta, c->clock.elapsed, c->desired, c->now.result);
+        robot_take_input(&c->parameters, &c->counts, &c->samples, &c->frozen, &c->steps,
+                         &c->springs, c->is_active, c->has_motion, in->time, in->link_time,
+                         in->motor_time, q, theta, c->clock.elapsed, c->desired, c->now.result);
         if (c->is_active) {
             run(c);
         }

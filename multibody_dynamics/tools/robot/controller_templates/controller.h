@@ -60,6 +60,7 @@ typedef struct {
     double torque_time, period; /* s, of the last torque, of the last cycle */
     int is_active, has_begun, has_motion, has_torque;
 
+    robot_encoder_steps steps;
     robot_frozen frozen;
     robot_samples samples;
     robot_springs springs; /* at the last state that was judged, measured or held */
@@ -101,8 +102,8 @@ int robot_initialise(robot_controller *controller, const robot_parameters *param
 
 /*
  * Whether the springs of the arm at rest, with links and motors there, can carry it and external
- * torques within the setting external_load; an arm that `moves` may need more. Returns 0, or 1 and
- * why not.
+ * torques within the setting external_load, and its encoders are fine enough for the gains; an arm
+ * that `moves` may need more torque. Returns 0, or 1 and why not.
  */
 int robot_judge(robot_controller *controller, const double q[ROBOT_JOINTS],
                 const double theta[ROBOT_MOTORS], int moves, robot_refusal *refusal);

@@ -29,10 +29,15 @@ from multibody_dynamics.dynamics.control.arm.arm_settings import ArmSettings
 from multibody_dynamics.dynamics.control.arm.command import Command
 from multibody_dynamics.dynamics.control.arm.desired_motion import TrajectoryRequest
 from multibody_dynamics.dynamics.control.arm.modes import (
+    CHATTER,
+    COARSE,
     DAMPED_FOR,
     FAULTS,
+    IMPLAUSIBLE,
     NO_LINKS,
     NOT_FINITE,
+    OVERLOAD,
+    OVERSPEED,
     TIME,
     Mode,
 )
@@ -41,6 +46,7 @@ from multibody_dynamics.dynamics.control.laws.controller_settings import LAWS, C
 from multibody_dynamics.dynamics.control.laws.flatness_settings import ON_LINKS, FlatnessSettings
 from multibody_dynamics.dynamics.control.observers.adaptive_feedforward import AdaptationSettings
 from multibody_dynamics.dynamics.control.observers.state_estimation import StateEstimation
+from multibody_dynamics.dynamics.control.signals.encoder_steps import RELAY
 from multibody_dynamics.dynamics.core.errors import DynamicsError
 from multibody_dynamics.dynamics.model.urdf import load_urdf
 from multibody_dynamics.dynamics.motion import hold, splice
@@ -770,7 +776,8 @@ def test_coarse_encoders_behind_rate_limits_do_not_shake_the_arm(rate):
 
 def test_a_stop_that_drives_the_arm_away_is_damped_and_then_silent():
     """Motor encoders of 8 bits and torques that change by 1 N m per cycle: feedback of velocities
-    drives the arm. The stop moved the shoulder by 5.3 rad."""
+    drives the arm. The stop moved the shoulder by 5.3 rad. Small waves on top of the steps hide
+    that the encoders are coarse."""
     arm, resolution, rate = shipped("planar_two_link"), 2.0 * np.pi / 2**8, 1000.0
     cycle = ArmSettings(frozen_distance=0.0)  # between two counts, springs bend by that
     rigid_base = {
@@ -788,7 +795,7 @@ def test_a_stop_that_drives_the_arm_away_is_damped_and_then_silent():
     torque, told, silent_at = plant.motor_torque.copy(), {}, 0.0
     for k in range(4000):
         now = START + round(SECOND * k * DELAY_PERIOD)
-        theta = np.round(plant.theta / resolution) * resolution
+        theta = np.round(plant.theta / resolution) * resolution + 1e-6 * np.sin(0.1 * k)
         command = made.update(Sample(now, {"link_position": plant.q, "motor_position": theta}))
         told |= {event.fault.text: (k * DELAY_PERIOD, plant.q.copy()) for event in command.events}
         if k == 300:
@@ -806,6 +813,100 @@ def test_a_stop_that_drives_the_arm_away_is_damped_and_then_silent():
     assert silent_at == pytest.approx(failed + DAMPED_FOR, abs=2.0 * DELAY_PERIOD)
     assert abs(plant.q[0] - place[0]) < 1.0
     assert np.abs(plant.qd).max() < 0.05
+
+
+@pytest.mark.parametrize("rate", [np.inf, 1000.0])
+@pytest.mark.parametrize(
+    ("bits", "sides"), [(6, "both"), (8, "both"), (6, "motors"), (8, "motors")]
+)
+@pytest.mark.parametrize("law", ["motor_pd", "state_feedback"])
+def test_encoders_too_coarse_for_the_gains_stop_the_arm_with_its_name(law, bits, sides, rate):
+    """It went on for several rad, up to 2.5 rad beyond its limits. The stop smooths the positions:
+    it goes no farther than forecast, and is at rest in the end."""
+    arm, resolution = shipped("planar_two_link"), 2.0 * np.pi / 2**bits
+    made = control.Arm(arm.model, arm.actuators, FlatnessSettings(law=law))
+    made.design(arm.rest)
+    limit, names = arm.actuators.torque_limit, arm.actuators.motor_names
+    made.limit(JointCommandLimits(names, torque=limit, torque_rate=np.full(2, rate)))
+    plant = ElasticRobot(arm.model, arm.actuators, step=DELAY_PERIOD)
+    plant.reset(arm.rest)
+    made.activate()
+    events, place, far = [], None, np.zeros(2)
+    for k in range(3000):
+        now = START + round(SECOND * k * DELAY_PERIOD)
+        theta = np.round(plant.theta / resolution) * resolution
+        q = np.round(plant.q / resolution) * resolution if sides == "both" else plant.q
+        command = made.update(Sample(now, {"link_position": q, "motor_position": theta}))
+        events += command.events
+        if k == 300 and command.mode.is_following:
+            made.motion.go(arm.rest + 0.5, 1.0)
+        plant.step(made.rest(now).torque if command.torque is None else command.torque, 1e-3)
+        if made.supervisor.fault is FAULTS[COARSE]:
+            place = plant.q.copy() if place is None else place
+            far = np.maximum(far, np.abs(plant.q - place))
+    (event,) = (event for event in events if event.fault.code == COARSE)
+    assert f"steps of {resolution:.3g}, each of which changes a torque by" in event.text
+    assert any(f"'{name}'" in event.text for name in arm.model.joint_names)
+    assert events[-1] is event  # the stop does not fail
+    assert (far < 2.0 * made.supervisor.rules.late_distance).all()
+    assert np.abs(plant.qd).max() < 0.05
+    made.deactivate()
+    made.activate()
+    assert made.update(Sample(now + 1_000_000, {"link_position": q, "motor_position": theta}))
+    assert made.supervisor.fault is FAULTS[IMPLAUSIBLE]  # its steps are known now
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_law_takes_encoders_of_14_bits(name):
+    arm = shipped(name)
+    made = control.Arm(arm.model, arm.actuators)
+    made.design(arm.rest)
+    for law in LAWS:
+        assert (RELAY * made.laws.needed_resolution(law) > 2.0 * np.pi / 2**14).all(), law
+
+
+def coarser(made: control.Arm, law: str) -> tuple[int, float]:
+    """The encoder of the elbow whose steps cost most, 0: link, 1: motor, and the resolution that it
+    needs."""
+    needed = made.laws.needed_resolution(law)[1::2]
+    return int(needed.argmin()), float(needed.min())
+
+
+@pytest.mark.parametrize("fault", [OVERSPEED, CHATTER, OVERLOAD, COARSE])
+@pytest.mark.parametrize("law", LAWS)
+def test_whatever_the_law_a_fault_stops_it_with_the_name_of_the_joint(law, fault):
+    """The elbow is faster than its limit, is shaken, bends its spring, or has a coarse encoder."""
+    arm = shipped("planar_two_link")
+    cycle = ArmSettings(
+        tracking_tolerance=0.0, transfer_time=0.0, state_speed_factor=0.0, frozen_distance=0.0
+    )
+    laws = {name: ControllerSettings(law=name) for name in {law, "hold"}}
+    made = at_rest_under(arm, None, cycle, law=law, controllers=laws)
+    (q, _, theta, _), _, _ = at_start(arm)
+    rules, elbow = made.supervisor.rules, np.array([0.0, 1.0])
+    side, needed = coarser(made, law)
+    events = []
+    for k in range(1000):
+        t = k * DELAY_PERIOD
+        wave = 1e-5 * np.sin(100.0 * t) if fault != COARSE else 0.0
+        off = np.full(2, wave)  # of the link and the motor of the elbow
+        if fault == OVERSPEED:
+            off += 1.3 * rules.velocity[1] * (2.5 * t**2 if t < 0.2 else t - 0.1)
+        elif fault == OVERLOAD:
+            bend = 2.2 * rules.external_load[1] / made.measured.springs.stiffness_felt[1]
+            off[1] += bend * min(t, 1.0)
+        elif fault == CHATTER and t > 0.1:
+            off[side] += 2.0 * needed * (-1) ** k
+        elif fault == COARSE:
+            off[side] += 4.0 * needed * (k // 10 % 2)
+        command = made.update(sample_of(made, t, q + off[0] * elbow, theta + off[1] * elbow))
+        events += command.events
+        if not command.mode.is_following:
+            break
+    (event,) = events
+    assert event.fault.code == fault
+    assert "'elbow'" in event.text
+    assert command.mode is Mode.STOPPING
 
 
 def test_the_damping_after_a_failed_stop_needs_motor_states():

@@ -427,6 +427,38 @@ def test_a_spring_that_carries_more_than_gravity_and_motors_for_long_stops_the_a
         assert machine.memory.allowed[0] == 120.0
 
 
+# Encoders
+
+
+def coarse(factor: float) -> dict[str, np.ndarray]:
+    """Steps of the motor encoder of the second joint, relative to those that change its torque by
+    its limit."""
+    return {"motor_step": factor * RULES.motor_resolution * np.array([0.0, 1.0])}
+
+
+def test_an_encoder_whose_steps_change_a_torque_by_three_times_its_limit_stops_the_arm():
+    machine = Machine()
+    assert machine.cycle(10, **coarse(2.9)) == modes.HOLDING
+    assert machine.cycle(**coarse(3.1)) == STOPPING
+    memory = machine.memory
+    assert machine.fault == modes.COARSE
+    assert memory.joint[0] == 1
+    assert (memory.value[0], memory.allowed[0]) == pytest.approx((0.0155, 0.005))
+    assert machine.cycle(1000, **coarse(3.1)) == STOPPING
+    machine = Machine()
+    assert machine.cycle(link_step=np.array([0.031, 0.0])) == STOPPING
+    assert machine.memory.joint[0] == 0
+
+
+@pytest.mark.parametrize(("factor", "is_smooth"), [(0.9, 0), (1.1, 1)])
+def test_a_stop_smooths_the_positions_of_coarse_encoders(factor, is_smooth):
+    machine = Machine()
+    machine.cycle(lacks_links=1, **coarse(factor))
+    assert machine.mode == STOPPING
+    assert machine.memory.tolerates_delay[0] == is_smooth
+    assert machine.cycle(100, **coarse(factor)) == modes.HOLDING
+
+
 def test_springs_that_swing_do_not_overload():
     machine = Machine()
     for k in range(500):

@@ -251,6 +251,23 @@ def test_an_arm_is_not_activated_with_exchanged_states_until_they_are_right():
     np.testing.assert_allclose(command.torque, gravity_forces(arm.model, arm.rest), rtol=1e-6)
 
 
+def test_an_arm_is_not_activated_with_an_encoder_that_is_too_coarse_for_the_gains():
+    """Its noise shows its steps, at rest and before the activation."""
+    arm = two_shipped()
+    theta = motors(arm, arm.rest, gravity_forces(arm.model, arm.rest))
+    made = started(arm)
+    made.deactivate()
+    coarse = np.round(theta / 0.1) * 0.1
+    for k in range(20):
+        made.measure(sample(made, k, arm.rest, coarse + 0.1 * (k % 2) * np.array([0.0, 1.0])))
+    made.activate()
+    command = made.update(sample(made, 20, arm.rest, theta))
+    assert (command.torque, command.mode) == (None, Mode.INACTIVE)
+    (event,) = command.events
+    assert event.fault.code == IMPLAUSIBLE
+    assert "'elbow' has steps of 0.1, each of which changes a torque by" in event.text
+
+
 def test_a_tolerance_of_zero_believes_everything():
     arm = linear_arm()
     made = started(arm, load_tolerance=0.0)

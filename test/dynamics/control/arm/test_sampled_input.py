@@ -15,6 +15,7 @@ from multibody_dynamics.dynamics.control import (
     CycleSettings,
     RestingArm,
     actuation,
+    encoder_steps,
     frozen_sides,
     samples,
 )
@@ -40,6 +41,7 @@ class Encoders:
         self.counts = record_fields.zeros(CycleCounts)
         self.samples = record_fields.zeros(samples.Samples, n=n, m=m, **{"n + m": n + m})
         self.frozen = record_fields.zeros(frozen_sides.FrozenSides, n=n, m=m)
+        self.steps = record_fields.zeros(encoder_steps.EncoderSteps, n=n, m=m)
         self.desired, self.reference = np.zeros((5, n)), np.zeros((4, m))
         self.desired[0], self.reference[0] = self.q, self.theta
         samples.compiled_forget(self.samples)
@@ -50,9 +52,10 @@ class Encoders:
         self.time += after
         before = self.samples.link_time[0], self.samples.motor_time[0]
         sampled_input.take_input(
-            self.a, self.arm, self.p, self.counts, self.samples, self.frozen, self.arm.springs,
-            is_active, True, self.time, self.time if both else before[0], self.time,
-            self.q + link_off, self.theta + motor_off, after, self.desired, self.reference,
+            self.a, self.arm, self.p, self.counts, self.samples, self.frozen, self.steps,
+            self.arm.springs, is_active, True, self.time, self.time if both else before[0],
+            self.time, self.q + link_off, self.theta + motor_off, after, self.desired,
+            self.reference,
         )  # fmt: skip
         return self.samples.link_time[0] > before[0], self.samples.motor_time[0] > before[1]
 

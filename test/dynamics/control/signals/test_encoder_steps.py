@@ -1,0 +1,69 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The resolution of encoders, from the positions that they show."""
+
+import numpy as np
+import pytest
+
+from multibody_dynamics.dynamics.control.signals.encoder_steps import (
+    KNOWN,
+    ROUNDING,
+    EncoderSteps,
+    coarsest_encoder,
+    note_encoder_steps,
+)
+from multibody_dynamics.dynamics.core import record_fields
+
+
+def steps_of(motion: np.ndarray, resolution: float = 0.0, noise: float = 0.0) -> float:
+    """The resolution that is found of a link encoder during a motion (k,), in rad."""
+    found = record_fields.zeros(EncoderSteps, n=1, m=2)
+    shown = motion + noise * np.random.default_rng(0).standard_normal(len(motion))
+    if resolution:
+        shown = np.round(shown / resolution) * resolution
+    for q in shown:
+        note_encoder_steps(found, np.array([q]), np.array([q, 0.5]))
+    assert found.link_step[0] == found.motor_step[0]
+    assert found.motor_step[1] == 0.0  # a motor at rest shows nothing
+    return float(found.link_step[0])
+
+
+def from_rest(speed: float, seconds: float = 1.0) -> np.ndarray:
+    """Positions every ms, of a joint that gains its speed within 0.2 s."""
+    t = np.arange(0.0, seconds, 1e-3)
+    return 0.3 + speed * np.where(t < 0.2, 2.5 * t**2, t - 0.1)
+
+
+@pytest.mark.parametrize("bits", [6, 8, 10, 14])
+def test_the_resolution_is_found_in_motion(bits):
+    resolution = 2.0 * np.pi / 2**bits
+    found = steps_of(from_rest(1.0), resolution)
+    assert found == pytest.approx(resolution, rel=1e-9)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-5])
+@pytest.mark.parametrize("speed", [0.1, 3.0])
+def test_positions_that_are_not_rounded_have_no_steps(speed, noise):
+    assert steps_of(from_rest(speed), noise=noise) < 1e-4
+
+
+def test_noise_shows_the_resolution_at_rest():
+    assert steps_of(np.full(100, 0.3), 1e-3, noise=1e-3) == pytest.approx(1e-3, rel=1e-9)
+    assert steps_of(np.full(100, 0.3), 1e-3) == 0.0
+
+
+def test_it_is_not_known_before_some_changes_and_rounding_is_none():
+    places = np.arange(KNOWN + 1.0)
+    assert steps_of(places[:-1]) == 0.0
+    assert steps_of(places) == 1.0
+    assert steps_of(0.1 * ROUNDING * places) == 0.0
+    assert steps_of(np.concatenate(([np.nan], places))) == 1.0
+
+
+def test_the_coarsest_encoder_exceeds_what_it_needs_most():
+    needed = np.array([0.1, np.inf]), np.array([0.2, 0.1, 0.1])
+    steps = np.array([0.25, 9.0]), np.array([0.2, 0.4, 0.0])
+    assert coarsest_encoder(*steps, *needed, 1.0) == 3
+    assert coarsest_encoder(steps[0], 0.5 * steps[1], *needed, 1.0) == 0
+    assert coarsest_encoder(*steps, *needed, 4.0) == -1
