@@ -173,11 +173,15 @@ def spread(array: Array, shape: tuple[int, ...], tail: tuple[int, ...]) -> Array
 
     All batches then have the same memory layout, and the same machine code serves them.
     """
-    return np.array(np.broadcast_to(array, (*shape, *tail)), order="C").reshape(prod(shape), *tail)
+    copy = np.empty((*shape, *tail))
+    copy[...] = array  # for one state, five times faster than np.broadcast_to
+    return copy.reshape(prod(shape), *tail)
 
 
 def broadcast_shapes(names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """Common batch shape of several arguments; InputError that lists them if there is none."""
+    if len(set(shapes)) == 1:  # the usual case, in which NumPy is thirty times slower
+        return shapes[0]
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:

@@ -8,9 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Array, InputError, as_array, as_mapping, as_real, broadcast_shapes
-from ..lie import convert_twist, convert_wrench, se3
+from ..core import (
+    Array,
+    InputError,
+    as_array,
+    as_mapping,
+    as_real,
+    broadcast_shapes,
+    compiled,
+    spread,
+)
+from ..lie import se3
+from ..lie.screws import add_screws, coad, load_screw, store_screw
 from ..model import MultibodyModel
+from ..recursions.body_fixed import push
 from .kinematics import BaseMotion, forward_kinematics
 
 Wrenches = Mapping[str, Any]
@@ -77,10 +88,33 @@ def wrench_to_world(
     if len(spatial) < 2:
         raise InputError("the rates of a wrench need qd and qdd")
     W = with_rates("W", W)
-    broadcast_shapes(("states", "W"), (pose.shape[:-2], W.shape[:-2]))
-    twists = convert_twist(pose, spatial, "spatial", "body")
-    rows = np.moveaxis(W, -2, 0)
-    return np.stack(convert_wrench(pose, twists, list(rows), "body", "spatial"), axis=-2)
+    shape = broadcast_shapes(("states", "W"), (pose.shape[:-2], W.shape[:-2]))
+    wrenches = spread(W, shape, (3, 6))
+    rates = np.stack([spread(rate, shape, (6,)) for rate in spatial], axis=-2)
+    _CARRY(spread(pose, shape, (4, 4)), rates, wrenches)
+    return wrenches.reshape(*shape, 3, 6)
+
+
+def carry_wrenches(poses, rates, wrenches):
+    """W^s = coAd_C W^b with W^s' and W^s'' in place, by coAd_C' = coad_V coAd_C.
+
+    poses (N, 4, 4) C; rates (N, 2, 6) spatial twist V and V'; wrenches (N, 3, 6).
+    """
+    for k in range(poses.shape[0]):
+        C, V, W = poses[k], rates[k], wrenches[k]
+        R = (C[0, 0], C[0, 1], C[0, 2], C[1, 0], C[1, 1], C[1, 2], C[2, 0], C[2, 1], C[2, 2])
+        r = (C[0, 3], C[1, 3], C[2, 3])
+        twist, change = load_screw(V, 0, 0), load_screw(V, 1, 0)
+        value = push(R, r, load_screw(W, 0, 0))
+        moved = push(R, r, load_screw(W, 1, 0))
+        rate = add_screws(moved, coad(twist, value))
+        turned = add_screws(coad(twist, add_screws(moved, rate)), coad(change, value))
+        store_screw(W, 2, 0, add_screws(push(R, r, load_screw(W, 2, 0)), turned))
+        store_screw(W, 1, 0, rate)
+        store_screw(W, 0, 0, value)
+
+
+_CARRY = compiled(carry_wrenches)
 
 
 def frame_motion(
@@ -90,7 +124,8 @@ def frame_motion(
     frame: Any | None,
     base: BaseMotion | None,
 ) -> tuple[Array, list[Array]]:
-    """The pose (..., 4, 4) of a frame on a body, and its spatial twist with derivatives (..., 6).
+    """The pose (..., 4, 4) of a frame on a body, and its spatial twist with derivatives (..., 6),
+    which do not depend on `frame`.
 
     `rows` are q, q', ... The frame is that of `body`, or the one with the pose `frame` in `body`.
     """
@@ -101,6 +136,5 @@ def frame_motion(
         offset = offset @ se3.as_pose("frame", frame)
     motion = forward_kinematics(model, *rows, base=base)
     pose = motion.pose[..., index, :, :]
-    shape = broadcast_shapes(("states", "frame"), (pose.shape[:-2], offset.shape[:-2]))
-    rates = [rate[..., index, :] for rate in motion[1:] if rate is not None]
-    return pose @ offset, [np.broadcast_to(rate, (*shape, 6)) for rate in rates]
+    broadcast_shapes(("states", "frame"), (pose.shape[:-2], offset.shape[:-2]))
+    return pose @ offset, [rate[..., index, :] for rate in motion[1:] if rate is not None]
