@@ -16,6 +16,7 @@ from multibody_dynamics.dynamics.core.errors import TrajectoryError
 from multibody_dynamics.dynamics.motion.trajectories import (
     Reference,
     Trajectory,
+    hermite_basis,
     hold,
     interpolate,
     match_joints,
@@ -569,6 +570,17 @@ def test_match_joints_reorders_names() -> None:
     given_names = ("wrist", "shoulder", "elbow")
     order = match_joints(JOINTS, given_names)
     assert [given_names[i] for i in order] == list(JOINTS)
+
+
+def test_the_hermite_basis_equals_that_of_scipy():
+    data = np.eye(10)
+    reference = BPoly.from_derivatives([0.0, 1.0], [data[:5], data[5:]])
+    x = np.linspace(0.0, 1.0, 11)
+    for k in range(5):
+        expected = reference.derivative(k)(x) if k else reference(x)
+        np.testing.assert_allclose(
+            hermite_basis(k, x), expected, atol=1e-13 * np.abs(expected).max()
+        )
 
 
 def range_left(motion, positions):
