@@ -27,13 +27,7 @@ from ..core import (
 )
 from ..model import MultibodyModel
 from .actuator import Actuator, Rows
-from .friction_law import (
-    FRICTION_ROW,
-    Friction,
-    friction_motion,
-    friction_torque,
-    smooth_friction,
-)
+from .friction_law import FRICTION_ROW, Friction, friction_motion, friction_torque, smooth_friction
 from .motor import Motor
 from .spring_columns import JointSprings
 from .springs import Beyond

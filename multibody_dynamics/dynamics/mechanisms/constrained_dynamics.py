@@ -450,10 +450,7 @@ def _check_accelerations(
 
 
 def _transmitted(
-    constraints: ConstraintTerms,
-    kept: Indices,
-    multipliers: Array,
-    base: BaseMotion | None,
+    constraints: ConstraintTerms, kept: Indices, multipliers: Array, base: BaseMotion | None
 ) -> tuple[Array, dict[str, Array], tuple[str, ...]]:
     """The multipliers of all rows, the wrenches of the loops, and the names of dropped rows."""
     full = np.zeros((*multipliers.shape[:-1], len(constraints.names)))

@@ -10,14 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..codegen import BatchKernel, available
-from ..core import (
-    STATE_ROWS,
-    Array,
-    InputError,
-    as_array,
-    as_real,
-    broadcast_shapes,
-)
+from ..core import STATE_ROWS, Array, InputError, as_array, as_real, broadcast_shapes
 from ..model import MultibodyModel, check_model
 from .rnea import InverseDynamics, inverse_dynamics
 from .traced_dynamics import trace_inverse_dynamics

@@ -14,11 +14,7 @@ from ..recursions.spatial import forward_recursion
 from .aba import forward_dynamics_scratch
 from .articulated_inertia import ROUNDING, prescribed_joints, singular
 from .crba import cancelled_terms, mass_matrix_recursion
-from .derivatives import (
-    SUBTREE_ROW,
-    derivatives_recursion,
-    inverse_dynamics_derivatives_cycle,
-)
+from .derivatives import SUBTREE_ROW, derivatives_recursion, inverse_dynamics_derivatives_cycle
 from .mass_matrix_factors import factorise, invert, solve, subtract_product
 from .rnea import PLAIN_CYCLES
 from .solvers import ModelSolver

@@ -153,11 +153,7 @@ def _gravity_wrench_rates(M: Array, twist: Any, acceleration: Any, gravity: Arra
     adV, adVd = ad(twist), ad(acceleration)
     first = M @ adV
     second = first @ adV + transposed(adV) @ first - M @ adVd
-    wrenches = (
-        M @ G,
-        -(first + transposed(first)) @ G,
-        (second + transposed(second)) @ G,
-    )
+    wrenches = (M @ G, -(first + transposed(first)) @ G, (second + transposed(second)) @ G)
     return np.stack([W[..., 0] for W in wrenches], axis=-2)
 
 
