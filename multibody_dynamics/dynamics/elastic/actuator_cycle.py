@@ -209,13 +209,9 @@ class SpringSolver(IndependentCopies):
     """
 
     def __init__(
-        self,
-        actuators: Actuators,
-        q: Array | None = None,
-        qd: Array | None = None,
-        theta: Array | None = None,
-        thetad: Array | None = None,
-    ) -> None:
+        self, actuators: Actuators, q: Array | None = None, qd: Array | None = None,
+        theta: Array | None = None, thetad: Array | None = None,
+    ) -> None:  # fmt: skip
         n, m = actuators.n, len(actuators.motors)
         self.actuators = actuators
         self.q, self.qd = (np.zeros(n) if row is None else row for row in (q, qd))

@@ -406,15 +406,9 @@ class Actuators(IndependentCopies):
         return np.asarray((torque - load - self.friction(velocity, load)) / inertia)
 
     def springs(
-        self,
-        q: Any,
-        qd: Any,
-        theta: Any,
-        thetad: Any,
-        *,
-        stiffness: Any = None,
+        self, q: Any, qd: Any, theta: Any, thetad: Any, *, stiffness: Any = None,
         beyond: Beyond = "raise",
-    ) -> Springs:
+    ) -> Springs:  # fmt: skip
         """Response of the springs to links at q, q' (..., n) and motors at theta, theta'
         (..., m).
 

@@ -56,16 +56,9 @@ class BatchInverseDynamics:
         return type(self), (self.model, self.order)
 
     def __call__(
-        self,
-        q: Any,
-        qd: Any,
-        qdd: Any,
-        qddd: Any | None = None,
-        qdddd: Any | None = None,
-        *,
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> InverseDynamics:
+        self, q: Any, qd: Any, qdd: Any, qddd: Any | None = None, qdddd: Any | None = None, *,
+        out: Array | None = None, threads: int | None = None,
+    ) -> InverseDynamics:  # fmt: skip
         """Q, Q' and Q'', each (..., n), or None above `order`.
 
         Parameters
