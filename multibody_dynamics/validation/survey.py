@@ -281,10 +281,7 @@ def _chosen(
 
 
 def _paired(
-    joints: Joints,
-    links: Sequence[JointSamples],
-    motors: Sequence[JointSamples],
-    notes: list[str],
+    joints: Joints, links: Sequence[JointSamples], motors: Sequence[JointSamples], notes: list[str]
 ) -> tuple[Source, ...]:
     """Sources of link motion and of motor efforts, on one clock."""
     motion = _carrying(joints, links, joints.places)

@@ -153,22 +153,10 @@ class MotorFeedforward(IndependentCopies):
         joints, motors, laws, pieces = actuator_rows(actuators)
         self._update = BoundCall(
             compiled_feedforward if actuators.variable_joints else compiled_single_feedforward,
-            joints,
-            motors,
-            laws,
-            pieces,
-            None,
-            np.array(VARIANTS[variant]),
-            self.state,
-            self.torque,
-            self.carried,
-            self.stiffness,
-            self.states,
-            self.spring_deflection,
-            self.load,
-            self.result,
-            self.flags,
-        )
+            joints, motors, laws, pieces, None, np.array(VARIANTS[variant]), self.state,
+            self.torque, self.carried, self.stiffness, self.states, self.spring_deflection,
+            self.load, self.result, self.flags,
+        )  # fmt: skip
         tables = (joints, laws, pieces, None)
         self._advance = partial(compiled_advance_filters, *tables, self.carried, self.states)
         self._advance_bristles = partial(compiled_advance_bristles, joints, self.state, self.states)
@@ -221,13 +209,9 @@ class SpringSolver(IndependentCopies):
     """
 
     def __init__(
-        self,
-        actuators: Actuators,
-        q: Array | None = None,
-        qd: Array | None = None,
-        theta: Array | None = None,
-        thetad: Array | None = None,
-    ) -> None:
+        self, actuators: Actuators, q: Array | None = None, qd: Array | None = None,
+        theta: Array | None = None, thetad: Array | None = None,
+    ) -> None:  # fmt: skip
         n, m = actuators.n, len(actuators.motors)
         self.actuators = actuators
         self.q, self.qd = (np.zeros(n) if row is None else row for row in (q, qd))
@@ -243,22 +227,10 @@ class SpringSolver(IndependentCopies):
         joints, _, laws, pieces = actuator_rows(actuators)
         self.states = np.zeros(actuators.state_count)
         self.update: Callable[[], None] = BoundCall(
-            compiled_springs,
-            joints,
-            laws,
-            pieces,
-            None,
-            self.q,
-            self.qd,
-            self.theta,
-            self.thetad,
-            self.stiffness,
-            self.torque,
-            self.torque_rate,
-            self.stiffness_felt,
-            self.load,
+            compiled_springs, joints, laws, pieces, None, self.q, self.qd, self.theta, self.thetad,
+            self.stiffness, self.torque, self.torque_rate, self.stiffness_felt, self.load,
             self.deflection,
-        )
+        )  # fmt: skip
         if actuators.slip_count:
             results = self.states, self.torque, self.load
             self._parts = self.update, partial(compiled_add_slip, joints, *results)

@@ -27,13 +27,7 @@ from ..core import (
 )
 from ..model import MultibodyModel
 from .actuator import Actuator, Rows
-from .friction_law import (
-    FRICTION_ROW,
-    Friction,
-    friction_motion,
-    friction_torque,
-    smooth_friction,
-)
+from .friction_law import FRICTION_ROW, Friction, friction_motion, friction_torque, smooth_friction
 from .motor import Motor
 from .spring_columns import JointSprings
 from .springs import Beyond
@@ -412,15 +406,9 @@ class Actuators(IndependentCopies):
         return np.asarray((torque - load - self.friction(velocity, load)) / inertia)
 
     def springs(
-        self,
-        q: Any,
-        qd: Any,
-        theta: Any,
-        thetad: Any,
-        *,
-        stiffness: Any = None,
+        self, q: Any, qd: Any, theta: Any, thetad: Any, *, stiffness: Any = None,
         beyond: Beyond = "raise",
-    ) -> Springs:
+    ) -> Springs:  # fmt: skip
         """Response of the springs to links at q, q' (..., n) and motors at theta, theta'
         (..., m).
 

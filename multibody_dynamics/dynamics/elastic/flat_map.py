@@ -17,8 +17,7 @@ from .kinds import KINDS, by_kind
 
 _feedforward_of_joint = by_kind("feedforward")
 _feedforward_without_second = by_kind(
-    "feedforward",
-    {name: kind for name, kind in KINDS.items() if not kind.may_have_second_output},
+    "feedforward", {name: kind for name, kind in KINDS.items() if not kind.may_have_second_output}
 )
 _springs_of_joint = by_kind("spring_torques")
 

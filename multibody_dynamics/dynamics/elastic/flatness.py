@@ -113,12 +113,7 @@ def _link_rows(actuators: Actuators, state: Any, torque: Any) -> tuple[Array, Ar
 
 
 def filtered_deflection(
-    actuators: Actuators,
-    times: Any,
-    torque: Any,
-    initial: Any = None,
-    *,
-    beyond: Beyond = "raise",
+    actuators: Actuators, times: Any, torque: Any, initial: Any = None, *, beyond: Beyond = "raise"
 ) -> Array:
     """(k, n) deflections of damped springs along a motion; zero for the other joints.
 

@@ -588,10 +588,7 @@ def greatest_stiffness(spring: Spring, torque: float) -> float:
 
 
 def solve_increasing(
-    law: Callable[[Array], Sequence[Array]],
-    target: Array,
-    lower: Any,
-    upper: Any,
+    law: Callable[[Array], Sequence[Array]], target: Array, lower: Any, upper: Any
 ) -> Array:
     """x in [lower, upper] with f(x) = target, for an increasing f, by Newton's method or bisection.
 

@@ -55,17 +55,11 @@ class JointSprings(IndependentCopies):
 
 
 def integrate_joints(
-    acceleration: Law,
-    q: Any,
-    qd: Any,
-    t_end: float,
-    step: float,
-    *,
-    method: str | ButcherTableau = "rk4",
-    tolerances: Tolerances | None = None,
+    acceleration: Law, q: Any, qd: Any, t_end: float, step: float, *,
+    method: str | ButcherTableau = "rk4", tolerances: Tolerances | None = None,
     project: Callable[[Array, Array], tuple[Any, Any]] | None = None,
     progress: Progress | None = None,
-) -> JointMotion:
+) -> JointMotion:  # fmt: skip
     """Integrate q'' = acceleration(t, q, q') by an explicit Runge-Kutta method.
 
     q, qd : (..., n) at t = 0, of one motion or of a batch that shares its steps.
@@ -93,19 +87,11 @@ def integrate_joints(
 
 
 def integrate_tree(
-    model: MultibodyModel,
-    q: Any,
-    qd: Any,
-    t_end: float,
-    step: float,
-    *,
-    torque: Law | Any | None = None,
-    springs: JointSprings | None = None,
-    wrenches: Any | None = None,
-    method: str | ButcherTableau = "rk4",
-    tolerances: Tolerances | None = None,
-    progress: Progress | None = None,
-) -> JointMotion:
+    model: MultibodyModel, q: Any, qd: Any, t_end: float, step: float, *,
+    torque: Law | Any | None = None, springs: JointSprings | None = None,
+    wrenches: Any | None = None, method: str | ButcherTableau = "rk4",
+    tolerances: Tolerances | None = None, progress: Progress | None = None,
+) -> JointMotion:  # fmt: skip
     """Integrate the motion of a robot from q, q' (n,) under joint torques, in steps of `step`, s.
 
     Parameters

@@ -40,16 +40,10 @@ def assemble(
 
 
 def consistent_motion(
-    system: ConstrainedModel,
-    q: Any,
-    qd: Any | None = None,
-    qdd: Any | None = None,
-    qddd: Any | None = None,
-    qdddd: Any | None = None,
-    *,
-    fixed: Sequence[str] = (),
+    system: ConstrainedModel, q: Any, qd: Any | None = None, qdd: Any | None = None,
+    qddd: Any | None = None, qdddd: Any | None = None, *, fixed: Sequence[str] = (),
     tolerance: float = 1e-10,
-) -> tuple[Array, ...]:
+) -> tuple[Array, ...]:  # fmt: skip
     """The motion nearest to q, q', ... (..., n) that obeys the constraints.
 
     It has as many rows as are given, and satisfies f(q) = 0, A q' = 0, A q'' + A' q' = 0, and the

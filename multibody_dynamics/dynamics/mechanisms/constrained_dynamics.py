@@ -82,20 +82,11 @@ class ConstrainedMotion(NamedTuple):
 
 
 def constrained_inverse_dynamics(
-    system: ConstrainedModel,
-    q: Any,
-    qd: Any,
-    qdd: Any,
-    qddd: Any | None = None,
-    qdddd: Any | None = None,
-    *,
-    choice: Choice = "unique",
-    passive_torque: Any | None = None,
-    passive_torque_dot: Any | None = None,
-    passive_torque_ddot: Any | None = None,
-    wrenches: Wrenches | None = None,
-    base: BaseMotion | None = None,
-) -> ConstrainedInverseDynamics:
+    system: ConstrainedModel, q: Any, qd: Any, qdd: Any, qddd: Any | None = None,
+    qdddd: Any | None = None, *, choice: Choice = "unique", passive_torque: Any | None = None,
+    passive_torque_dot: Any | None = None, passive_torque_ddot: Any | None = None,
+    wrenches: Wrenches | None = None, base: BaseMotion | None = None,
+) -> ConstrainedInverseDynamics:  # fmt: skip
     """Motor torques for a motion that obeys the constraints, and their first two time derivatives.
 
     With m independent constraints and n_p passive joints, [K12] (56) and (57), `choice` selects a
@@ -144,15 +135,9 @@ def constrained_inverse_dynamics(
 
 
 def constrained_forward_dynamics(
-    system: ConstrainedModel,
-    q: Any,
-    qd: Any,
-    tau: Any,
-    *,
-    wrenches: Wrenches | None = None,
-    base: BaseMotion | None = None,
-    baumgarte: Baumgarte | None = None,
-) -> ConstrainedMotion:
+    system: ConstrainedModel, q: Any, qd: Any, tau: Any, *, wrenches: Wrenches | None = None,
+    base: BaseMotion | None = None, baumgarte: Baumgarte | None = None,
+) -> ConstrainedMotion:  # fmt: skip
     """Joint accelerations under the torques `tau` of all joints; [K12] (67)-(69).
 
     Takes O(n m) + O(m^3) operations: the articulated-body inertias are factorised once.
@@ -173,18 +158,10 @@ def constrained_forward_dynamics(
 
 
 def constrained_hybrid_dynamics(
-    system: ConstrainedModel,
-    q: Any,
-    qd: Any,
-    *,
-    prescribed: Sequence[str | int],
-    qdd: Any,
-    tau: Any,
-    choice: Choice = "unique",
-    wrenches: Wrenches | None = None,
-    base: BaseMotion | None = None,
-    baumgarte: Baumgarte | None = None,
-) -> ConstrainedMotion:
+    system: ConstrainedModel, q: Any, qd: Any, *, prescribed: Sequence[str | int], qdd: Any,
+    tau: Any, choice: Choice = "unique", wrenches: Wrenches | None = None,
+    base: BaseMotion | None = None, baumgarte: Baumgarte | None = None,
+) -> ConstrainedMotion:  # fmt: skip
     """Accelerations of the free joints and torques of the `prescribed` ones; [K12] (70)-(80).
 
     Prescribing no joint gives the forward dynamics, prescribing all of them the inverse dynamics.
@@ -450,10 +427,7 @@ def _check_accelerations(
 
 
 def _transmitted(
-    constraints: ConstraintTerms,
-    kept: Indices,
-    multipliers: Array,
-    base: BaseMotion | None,
+    constraints: ConstraintTerms, kept: Indices, multipliers: Array, base: BaseMotion | None
 ) -> tuple[Array, dict[str, Array], tuple[str, ...]]:
     """The multipliers of all rows, the wrenches of the loops, and the names of dropped rows."""
     full = np.zeros((*multipliers.shape[:-1], len(constraints.names)))

@@ -220,15 +220,9 @@ class MultiDofModel:
         return _index("body", body, self.body_names)
 
     def forward_kinematics(
-        self,
-        q: Any,
-        qd: Any | None = None,
-        qdd: Any | None = None,
-        qddd: Any | None = None,
-        qdddd: Any | None = None,
-        *,
-        base: BaseMotion | None = None,
-    ) -> BodyMotion:
+        self, q: Any, qd: Any | None = None, qdd: Any | None = None, qddd: Any | None = None,
+        qdddd: Any | None = None, *, base: BaseMotion | None = None,
+    ) -> BodyMotion:  # fmt: skip
         """Poses (..., N, 4, 4) and body-fixed twists with derivatives (..., N, 6).
 
         [K12] (37) and (41). q, qd, ... are (..., n), rad or m and per s^k; leading dimensions
@@ -250,16 +244,9 @@ class MultiDofModel:
         return BodyMotion(pose, *rates, *[None] * (5 - given))
 
     def inverse_dynamics(
-        self,
-        q: Any,
-        qd: Any,
-        qdd: Any,
-        qddd: Any | None = None,
-        qdddd: Any | None = None,
-        *,
-        wrenches: Wrenches | None = None,
-        base: BaseMotion | None = None,
-    ) -> InverseDynamics:
+        self, q: Any, qd: Any, qdd: Any, qddd: Any | None = None, qdddd: Any | None = None, *,
+        wrenches: Wrenches | None = None, base: BaseMotion | None = None,
+    ) -> InverseDynamics:  # fmt: skip
         """Inverse dynamics: joint torques Q, [K12] Table 2, and by differentiation Q' and Q''.
 
         Arguments, units and errors are those of :func:`.inverse_dynamics`; `wrenches` are given by
@@ -282,14 +269,9 @@ class MultiDofModel:
         return InverseDynamics(*[*rates, None, None][:3])
 
     def forward_dynamics(
-        self,
-        q: Any,
-        qd: Any,
-        tau: Any,
-        *,
-        wrenches: Wrenches | None = None,
+        self, q: Any, qd: Any, tau: Any, *, wrenches: Wrenches | None = None,
         base: BaseMotion | None = None,
-    ) -> Array:
+    ) -> Array:  # fmt: skip
         """Forward dynamics: q'' (..., n) under the torques `tau` (..., n), [K12] Table 3.
 
         `wrenches` and `base` are those of :meth:`inverse_dynamics`. Raises InputError for wrong
@@ -300,16 +282,9 @@ class MultiDofModel:
         return self.hybrid_dynamics(q, qd, **known, wrenches=wrenches, base=base).qdd
 
     def hybrid_dynamics(
-        self,
-        q: Any,
-        qd: Any,
-        *,
-        prescribed: Sequence[str | int],
-        qdd: Any,
-        tau: Any,
-        wrenches: Wrenches | None = None,
-        base: BaseMotion | None = None,
-    ) -> HybridDynamics:
+        self, q: Any, qd: Any, *, prescribed: Sequence[str | int], qdd: Any, tau: Any,
+        wrenches: Wrenches | None = None, base: BaseMotion | None = None,
+    ) -> HybridDynamics:  # fmt: skip
         """Accelerations of the free joints, torques of the `prescribed` ones; [K12] Table 4.
 
         `prescribed` are names or indices of joints. `qdd` (..., n) is used for the prescribed

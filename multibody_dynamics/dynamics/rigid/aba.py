@@ -198,14 +198,9 @@ def forward_arrays(model: MultibodyModel) -> ForwardArrays:
 
 
 def forward_dynamics(
-    model: MultibodyModel,
-    q: Any,
-    qd: Any,
-    tau: Any,
-    *,
-    wrenches: Wrenches | None = None,
+    model: MultibodyModel, q: Any, qd: Any, tau: Any, *, wrenches: Wrenches | None = None,
     base: BaseMotion | None = None,
-) -> Array:
+) -> Array:  # fmt: skip
     """Forward dynamics: joint accelerations q'' (..., n) under the joint torques `tau`.
 
     Articulated-body algorithm (ABA), [K12] Table 3, in O(n).
@@ -231,16 +226,9 @@ def forward_dynamics(
 
 
 def forward_dynamics_rates(
-    model: MultibodyModel,
-    q: Any,
-    qd: Any,
-    tau: Any,
-    tau_dot: Any,
-    tau_ddot: Any | None = None,
-    *,
-    wrenches: Wrenches | None = None,
-    base: BaseMotion | None = None,
-) -> ForwardDynamics:
+    model: MultibodyModel, q: Any, qd: Any, tau: Any, tau_dot: Any, tau_ddot: Any | None = None, *,
+    wrenches: Wrenches | None = None, base: BaseMotion | None = None,
+) -> ForwardDynamics:  # fmt: skip
     """Forward dynamics with rates: q'', q''' and, if `tau_ddot` is given, q'''' (..., n).
 
     This is the inverse of `inverse_dynamics` with rates. The torques are (..., n) in N m or N, and
@@ -254,16 +242,9 @@ def forward_dynamics_rates(
 
 
 def hybrid_dynamics(
-    model: MultibodyModel,
-    q: Any,
-    qd: Any,
-    *,
-    prescribed: Sequence[str | int],
-    qdd: Any,
-    tau: Any,
-    wrenches: Wrenches | None = None,
-    base: BaseMotion | None = None,
-) -> HybridDynamics:
+    model: MultibodyModel, q: Any, qd: Any, *, prescribed: Sequence[str | int], qdd: Any, tau: Any,
+    wrenches: Wrenches | None = None, base: BaseMotion | None = None,
+) -> HybridDynamics:  # fmt: skip
     """Hybrid dynamics: accelerations of the free joints, torques of the `prescribed` ones.
 
     [K12] Table 4. Prescribing no joint gives the forward dynamics, prescribing all of them the
@@ -287,15 +268,10 @@ def hybrid_dynamics(
 
 
 def _solve(
-    model: MultibodyModel,
-    q: Any,
-    qd: Any,
-    motion: tuple[Any, ...],
-    prescribed: Sequence[str | int],
-    torques: tuple[Any, ...],
-    wrenches: Wrenches | None,
+    model: MultibodyModel, q: Any, qd: Any, motion: tuple[Any, ...],
+    prescribed: Sequence[str | int], torques: tuple[Any, ...], wrenches: Wrenches | None,
     base: BaseMotion | None,
-) -> tuple[Array, Array]:
+) -> tuple[Array, Array]:  # fmt: skip
     """The states (..., 5, n) and torques (..., 3, n), with the unknown entries filled in."""
     found = model_state(model, q, qd, *motion)
     n, held = model.n, prescribed_joints(model, prescribed)
@@ -318,14 +294,9 @@ def _solve(
 
 
 def generic_forward_dynamics(
-    model: MultibodyModel,
-    q: Sequence[Any],
-    qd: Sequence[Any],
-    tau: Sequence[Any],
-    *,
-    sin: Callable[[Any], Any] = np.sin,
-    cos: Callable[[Any], Any] = np.cos,
-) -> NDArray[Any]:
+    model: MultibodyModel, q: Sequence[Any], qd: Sequence[Any], tau: Sequence[Any], *,
+    sin: Callable[[Any], Any] = np.sin, cos: Callable[[Any], Any] = np.cos,
+) -> NDArray[Any]:  # fmt: skip
     """Forward dynamics (ABA) over any scalar type, never compiled: q'' (n,).
 
     Accepts those scalar types of :func:`.generic_inverse_dynamics` that support division. Raises

@@ -10,14 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..codegen import BatchKernel, available
-from ..core import (
-    STATE_ROWS,
-    Array,
-    InputError,
-    as_array,
-    as_real,
-    broadcast_shapes,
-)
+from ..core import STATE_ROWS, Array, InputError, as_array, as_real, broadcast_shapes
 from ..model import MultibodyModel, check_model
 from .rnea import InverseDynamics, inverse_dynamics
 from .traced_dynamics import trace_inverse_dynamics
@@ -63,16 +56,9 @@ class BatchInverseDynamics:
         return type(self), (self.model, self.order)
 
     def __call__(
-        self,
-        q: Any,
-        qd: Any,
-        qdd: Any,
-        qddd: Any | None = None,
-        qdddd: Any | None = None,
-        *,
-        out: Array | None = None,
-        threads: int | None = None,
-    ) -> InverseDynamics:
+        self, q: Any, qd: Any, qdd: Any, qddd: Any | None = None, qdddd: Any | None = None, *,
+        out: Array | None = None, threads: int | None = None,
+    ) -> InverseDynamics:  # fmt: skip
         """Q, Q' and Q'', each (..., n), or None above `order`.
 
         Parameters

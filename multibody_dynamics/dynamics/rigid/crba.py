@@ -37,14 +37,7 @@ from ..model.records import COM, INERTIA, MASS, POSE, POSITION, ROTOR, SCREW
 from ..recursions import coordinate, spatial
 from .kinematics import BaseMotion, body_rows
 from .rnea import inverse_dynamics
-from .tracing import (
-    STATE_ONLY,
-    Objects,
-    TracedInputs,
-    TracedRobot,
-    initial_bodies,
-    traced_robot,
-)
+from .tracing import STATE_ONLY, Objects, TracedInputs, TracedRobot, initial_bodies, traced_robot
 from .vector_batches import vector_batch
 
 # The row of a body and everything that it carries: mass, first moment m c, and inertia about the

@@ -243,14 +243,9 @@ _compiled_batch = compiled(_batch)
 
 
 def inverse_dynamics_derivatives(
-    model: MultibodyModel,
-    q: Any,
-    qd: Any,
-    qdd: Any,
-    *,
-    wrenches: Wrenches | None = None,
+    model: MultibodyModel, q: Any, qd: Any, qdd: Any, *, wrenches: Wrenches | None = None,
     base: BaseMotion | None = None,
-) -> InverseDynamicsDerivatives:
+) -> InverseDynamicsDerivatives:  # fmt: skip
     """Derivatives of the inverse dynamics: dQ/dq, dQ/dq' and dQ/dq'' = M (..., n, n).
 
     [K12] section 4, analytical, in O(n d) for a tree of depth d.
@@ -296,14 +291,9 @@ def gravity_gradient(model: MultibodyModel, q: Any) -> Array:
 
 
 def forward_dynamics_derivatives(
-    model: MultibodyModel,
-    q: Any,
-    qd: Any,
-    tau: Any,
-    *,
-    wrenches: Wrenches | None = None,
+    model: MultibodyModel, q: Any, qd: Any, tau: Any, *, wrenches: Wrenches | None = None,
     base: BaseMotion | None = None,
-) -> ForwardDynamicsDerivatives:
+) -> ForwardDynamicsDerivatives:  # fmt: skip
     """Derivatives of the forward dynamics: dq''/dq, dq''/dq' and dq''/dtau = M^-1 (..., n, n).
 
     [K12] section 4: dq'' = M^-1 (dtau - dQ).

@@ -14,11 +14,7 @@ from ..recursions.spatial import forward_recursion
 from .aba import forward_dynamics_scratch
 from .articulated_inertia import ROUNDING, prescribed_joints, singular
 from .crba import cancelled_terms, mass_matrix_recursion
-from .derivatives import (
-    SUBTREE_ROW,
-    derivatives_recursion,
-    inverse_dynamics_derivatives_cycle,
-)
+from .derivatives import SUBTREE_ROW, derivatives_recursion, inverse_dynamics_derivatives_cycle
 from .mass_matrix_factors import factorise, invert, solve, subtract_product
 from .rnea import PLAIN_CYCLES
 from .solvers import ModelSolver
@@ -97,15 +93,9 @@ class InverseDynamicsDerivativesSolver(_DerivativesSolver):
         trig, bodies, *_ = forward_dynamics_scratch(n, N)
         super().__init__(model, bodies, ("q", "qd", "qdd"), motion[:3])
         self.update = partial(
-            _inverse_cycle,
-            *self._constants,
-            motion,
-            self.applied_wrenches.reshape(N, 18),
-            trig,
-            bodies,
-            np.empty((N + 1, SUBTREE_ROW)),
-            self.result,
-        )
+            _inverse_cycle, *self._constants, motion, self.applied_wrenches.reshape(N, 18), trig,
+            bodies, np.empty((N + 1, SUBTREE_ROW)), self.result,
+        )  # fmt: skip
         self.update()
 
     def __call__(self, q: Any, qd: Any, qdd: Any) -> tuple[Array, Array, Array]:
@@ -136,18 +126,10 @@ class ForwardDynamicsDerivativesSolver(_DerivativesSolver):
         super().__init__(model, bodies, ("q", "qd", "tau"), np.zeros((3, n)))
         self.qdd: Array = motion[2]
         self.update = partial(
-            _forward_cycle,
-            *self._constants,
-            self.state,
-            self.applied_wrenches.reshape(N, 18),
-            prescribed_joints(model, ()),
-            motion,
-            trig,
-            bodies,
-            np.empty((N + 1, SUBTREE_ROW)),
-            np.empty((2, n, n)),
-            self.result,
-        )
+            _forward_cycle, *self._constants, self.state, self.applied_wrenches.reshape(N, 18),
+            prescribed_joints(model, ()), motion, trig, bodies, np.empty((N + 1, SUBTREE_ROW)),
+            np.empty((2, n, n)), self.result,
+        )  # fmt: skip
         self.update()
 
     def __call__(self, q: Any, qd: Any, tau: Any) -> tuple[Array, Array, Array]:

@@ -48,16 +48,10 @@ class ForwardDynamicsSolver(ModelSolver):
         self._given = np.zeros((len(names), n))
         self._rows = CheckedRows(names, model.joint_names, self._given)
         self.update = partial(
-            forward_dynamics_cycle,
-            *self._constants,
-            prescribed_joints(model, ()),
-            order,
-            bases,
-            motion[None],
-            torques[None],
-            self.applied_wrenches.reshape(1, N, 18),
+            forward_dynamics_cycle, *self._constants, prescribed_joints(model, ()), order, bases,
+            motion[None], torques[None], self.applied_wrenches.reshape(1, N, 18),
             *forward_dynamics_scratch(n, N),
-        )
+        )  # fmt: skip
         self.update()
 
     def __call__(self, q: Any, qd: Any, *torques: Any) -> tuple[Array, ...]:

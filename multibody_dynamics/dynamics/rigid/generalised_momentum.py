@@ -46,15 +46,10 @@ class MomentumSolver(IndependentCopies):
         self.state: Array = np.zeros((2, n))
         self.result: Array = np.zeros((3, n))
         self.update = partial(
-            _COMPILED,
-            model.parents,
-            model.joint_rows,
-            model.gravity,
-            self.state,
+            _COMPILED, model.parents, model.joint_rows, model.gravity, self.state,
             np.zeros((2, model.body_count)),
-            np.zeros((model.body_count + 1, momentum_pass.MOMENTUM_ROW)),
-            self.result,
-        )
+            np.zeros((model.body_count + 1, momentum_pass.MOMENTUM_ROW)), self.result,
+        )  # fmt: skip
         self.update()  # compiles
 
 

@@ -104,15 +104,9 @@ class InverseDynamicsSolver(ModelSolver):
         names = model.joint_names
         self._rows = CheckedRows(STATE_ROWS, names, self.state, is_fallback=specialises)
         self._general = partial(
-            CYCLES[representation],
-            *self._constants,
-            2,
-            self.state,
-            self.applied_wrenches.reshape(N, 18),
-            np.empty((2, N)),
-            bodies,
-            self.result,
-        )
+            CYCLES[representation], *self._constants, 2, self.state,
+            self.applied_wrenches.reshape(N, 18), np.empty((2, N)), bodies, self.result,
+        )  # fmt: skip
         self._general()
         self.update = self._general
         if specialises:

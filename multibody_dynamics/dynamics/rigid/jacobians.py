@@ -45,14 +45,9 @@ def jacobian(
 
 @by_robot
 def jacobian_dot(
-    model: MultibodyModel,
-    q: Any,
-    qd: Any,
-    body: str | int,
-    *,
-    base: BaseMotion | None = None,
+    model: MultibodyModel, q: Any, qd: Any, body: str | int, *, base: BaseMotion | None = None,
     representation: Representation = "spatial",
-) -> Array:
+) -> Array:  # fmt: skip
     """The componentwise time derivative J' (..., 6, n) of :func:`jacobian`.
 
     With it, acceleration = J q'' + J' q'. Body-fixed [M18d] (8), spatial (16); hybrid (26) and

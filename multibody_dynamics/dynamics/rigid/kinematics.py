@@ -163,16 +163,10 @@ def body_rows(
 
 @by_robot
 def forward_kinematics(
-    model: MultibodyModel,
-    q: Any,
-    qd: Any | None = None,
-    qdd: Any | None = None,
-    qddd: Any | None = None,
-    qdddd: Any | None = None,
-    *,
-    base: BaseMotion | None = None,
+    model: MultibodyModel, q: Any, qd: Any | None = None, qdd: Any | None = None,
+    qddd: Any | None = None, qdddd: Any | None = None, *, base: BaseMotion | None = None,
     representation: Representation = "spatial",
-) -> BodyMotion:
+) -> BodyMotion:  # fmt: skip
     """Forward kinematics: poses of all bodies, and their twists up to the jounce.
 
     Spatial [M21] Algorithm 1, body-fixed [M18d] (66), hybrid (75), mixed [M18k] (68), each

@@ -99,18 +99,11 @@ class _OperatingPoint(NamedTuple):
 
 
 def linearize(
-    model: MultibodyModel,
-    q: Any,
-    qd: Any | None = None,
-    *,
-    tau: Any | None = None,
-    qdd: Any | None = None,
-    damping: Any | None = None,
-    inputs: Sequence[str] | None = None,
-    outputs: Sequence[str] = ("q", "qd"),
-    wrenches: Wrenches | None = None,
+    model: MultibodyModel, q: Any, qd: Any | None = None, *, tau: Any | None = None,
+    qdd: Any | None = None, damping: Any | None = None, inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] = ("q", "qd"), wrenches: Wrenches | None = None,
     base: BaseMotion | None = None,
-) -> LinearModel:
+) -> LinearModel:  # fmt: skip
     """Linearise the robot about an operating point, which need not be an equilibrium.
 
     Parameters

@@ -24,18 +24,10 @@ from .wrenches import Wrenches, frame_motion, with_rates
 
 
 def load_wrench(
-    model: MultibodyModel,
-    body: str | int,
-    load: Any,
-    q: Any,
-    qd: Any,
-    qdd: Any,
-    qddd: Any | None = None,
-    qdddd: Any | None = None,
-    *,
-    frame: Any | None = None,
+    model: MultibodyModel, body: str | int, load: Any, q: Any, qd: Any, qdd: Any,
+    qddd: Any | None = None, qdddd: Any | None = None, *, frame: Any | None = None,
     base: BaseMotion | None = None,
-) -> Array:
+) -> Array:  # fmt: skip
     """The wrench that a rigid load exerts on the body carrying it, through weight and inertia.
 
     [M18d] (38), [M21] (19), (22)-(25), corrected. With `qddd` and `qdddd`, the result (..., 3, 6)
@@ -61,19 +53,10 @@ def load_wrench(
 
 
 def load_cell_reading(
-    model: MultibodyModel,
-    cell: str | int,
-    load: Any,
-    q: Any,
-    qd: Any,
-    qdd: Any,
-    qddd: Any | None = None,
-    qdddd: Any | None = None,
-    *,
-    wrench: Any | None = None,
-    frame: Any | None = None,
-    base: BaseMotion | None = None,
-) -> Array:
+    model: MultibodyModel, cell: str | int, load: Any, q: Any, qd: Any, qdd: Any,
+    qddd: Any | None = None, qdddd: Any | None = None, *, wrench: Any | None = None,
+    frame: Any | None = None, base: BaseMotion | None = None,
+) -> Array:  # fmt: skip
     """The reading of a six-axis force-torque sensor, with rates: (..., k, 6), moment before force.
 
     The reading is the wrench that everything beyond the cell exerts on it, in the axes of the cell
@@ -103,16 +86,9 @@ def load_cell_reading(
 
 
 def joint_wrenches(
-    model: MultibodyModel,
-    q: Any,
-    qd: Any,
-    qdd: Any,
-    qddd: Any | None = None,
-    qdddd: Any | None = None,
-    *,
-    wrenches: Wrenches | None = None,
-    base: BaseMotion | None = None,
-) -> Array:
+    model: MultibodyModel, q: Any, qd: Any, qdd: Any, qddd: Any | None = None,
+    qdddd: Any | None = None, *, wrenches: Wrenches | None = None, base: BaseMotion | None = None,
+) -> Array:  # fmt: skip
     """:func:`interbody_wrenches` in body frames, as load cells in the joints would measure them.
 
     (..., n, k, 6), [M21] (40)-(42) corrected. W_i is in the axes of body i about its origin, N m
@@ -153,11 +129,7 @@ def _gravity_wrench_rates(M: Array, twist: Any, acceleration: Any, gravity: Arra
     adV, adVd = ad(twist), ad(acceleration)
     first = M @ adV
     second = first @ adV + transposed(adV) @ first - M @ adVd
-    wrenches = (
-        M @ G,
-        -(first + transposed(first)) @ G,
-        (second + transposed(second)) @ G,
-    )
+    wrenches = (M @ G, -(first + transposed(first)) @ G, (second + transposed(second)) @ G)
     return np.stack([W[..., 0] for W in wrenches], axis=-2)
 
 

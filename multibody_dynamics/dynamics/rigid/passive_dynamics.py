@@ -277,26 +277,13 @@ class PassiveInverseDynamicsSolver(ModelSolver):
         self._reference_rows = CheckedRows(REFERENCE, model.joint_names, self.reference)
         self._last_state = np.zeros((4, n))
         self.update = partial(
-            PASSIVE_CYCLE,
-            *self._constants,
-            2,
-            self.state,
-            self.reference,
-            self.applied_wrenches.reshape(N, 18),
-            np.empty((2, N)),
-            bodies,
-            references,
-            self.result,
-        )
+            PASSIVE_CYCLE, *self._constants, 2, self.state, self.reference,
+            self.applied_wrenches.reshape(N, 18), np.empty((2, N)), bodies, references, self.result,
+        )  # fmt: skip
         self.update_moments = partial(
-            _COMPILED_MOMENTS,
-            *self._constants,
-            self.direction,
-            bodies,
-            references,
-            np.zeros((N + 1, 6)),
-            self.moments,
-        )
+            _COMPILED_MOMENTS, *self._constants, self.direction, bodies, references,
+            np.zeros((N + 1, 6)), self.moments,
+        )  # fmt: skip
         self.update()
         self.update_moments()
 

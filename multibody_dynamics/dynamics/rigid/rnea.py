@@ -112,17 +112,10 @@ _BATCHES = {name: _compiled_batch(cycle) for name, cycle in PLAIN_CYCLES.items()
 
 @by_robot
 def inverse_dynamics(
-    model: MultibodyModel,
-    q: Any,
-    qd: Any,
-    qdd: Any,
-    qddd: Any | None = None,
-    qdddd: Any | None = None,
-    *,
-    wrenches: Wrenches | None = None,
-    base: BaseMotion | None = None,
+    model: MultibodyModel, q: Any, qd: Any, qdd: Any, qddd: Any | None = None,
+    qdddd: Any | None = None, *, wrenches: Wrenches | None = None, base: BaseMotion | None = None,
     representation: Representation = "spatial",
-) -> InverseDynamics:
+) -> InverseDynamics:  # fmt: skip
     """Inverse dynamics: joint torques of a motion and their first and second time derivatives.
 
     Recursive Newton-Euler (RNEA) in O(n): [M21] Algorithm 3 in spatial representation, [M18d] (66)
@@ -156,16 +149,9 @@ def inverse_dynamics(
 
 
 def interbody_wrenches(
-    model: MultibodyModel,
-    q: Any,
-    qd: Any,
-    qdd: Any,
-    qddd: Any | None = None,
-    qdddd: Any | None = None,
-    *,
-    wrenches: Wrenches | None = None,
-    base: BaseMotion | None = None,
-) -> Array:
+    model: MultibodyModel, q: Any, qd: Any, qdd: Any, qddd: Any | None = None,
+    qdddd: Any | None = None, *, wrenches: Wrenches | None = None, base: BaseMotion | None = None,
+) -> Array:  # fmt: skip
     """The wrench that each joint transmits to its body, with rates: (..., N, k, 6), [M21] (30).
 
     k = 1 is the wrench alone, `qddd` and `qdddd` add one rate each. N m, N and per s^k, in inertial
@@ -180,16 +166,9 @@ def interbody_wrenches(
 
 
 def base_wrench(
-    model: MultibodyModel,
-    q: Any,
-    qd: Any,
-    qdd: Any,
-    qddd: Any | None = None,
-    qdddd: Any | None = None,
-    *,
-    wrenches: Wrenches | None = None,
-    base: BaseMotion | None = None,
-) -> Array:
+    model: MultibodyModel, q: Any, qd: Any, qdd: Any, qddd: Any | None = None,
+    qdddd: Any | None = None, *, wrenches: Wrenches | None = None, base: BaseMotion | None = None,
+) -> Array:  # fmt: skip
     """The wrench that must act on the base besides `wrenches`, with rates: (..., k, 6).
 
     It is what the ground exerts on the base of an arm, and, for a floating base, the residual of a
@@ -317,18 +296,11 @@ def _evaluate(
 
 
 def generic_inverse_dynamics(
-    model: MultibodyModel,
-    q: Sequence[Any],
-    qd: Sequence[Any],
-    qdd: Sequence[Any],
-    qddd: Sequence[Any] | None = None,
-    qdddd: Sequence[Any] | None = None,
-    *,
-    wrenches: Mapping[str, Any] | None = None,
-    representation: Representation = "spatial",
-    sin: Callable[[Any], Any] = np.sin,
-    cos: Callable[[Any], Any] = np.cos,
-) -> NDArray[Any]:
+    model: MultibodyModel, q: Sequence[Any], qd: Sequence[Any], qdd: Sequence[Any],
+    qddd: Sequence[Any] | None = None, qdddd: Sequence[Any] | None = None, *,
+    wrenches: Mapping[str, Any] | None = None, representation: Representation = "spatial",
+    sin: Callable[[Any], Any] = np.sin, cos: Callable[[Any], Any] = np.cos,
+) -> NDArray[Any]:  # fmt: skip
     """Inverse dynamics (RNEA) over any scalar type, never compiled: Q, Q' and Q'' as (k, n).
 
     Parameters

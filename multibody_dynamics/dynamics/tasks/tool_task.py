@@ -190,17 +190,10 @@ class TaskMotion:
 
 
 def task_motion(
-    model: MultibodyModel,
-    task: Task,
-    q: Any,
-    qd: Any | None = None,
-    qdd: Any | None = None,
-    qddd: Any | None = None,
-    qdddd: Any | None = None,
-    *,
-    base: BaseMotion | None = None,
+    model: MultibodyModel, task: Task, q: Any, qd: Any | None = None, qdd: Any | None = None,
+    qddd: Any | None = None, qdddd: Any | None = None, *, base: BaseMotion | None = None,
     representation: Representation = "hybrid",
-) -> TaskMotion:
+) -> TaskMotion:  # fmt: skip
     """Motion of the tool of a task by forward kinematics, [M21] Algorithm 1.
 
     q ... q'''' are (..., n). Where one is None, the rates of the tool that depend on it are zero in

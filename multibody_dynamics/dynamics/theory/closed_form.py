@@ -41,14 +41,9 @@ def coriolis_matrix_mueller(model: MultibodyModel, q: Any, qd: Any) -> Array:
 
 
 def projection_equations(
-    model: MultibodyModel,
-    q: Any,
-    qd: Any,
-    qdd: Any,
-    *,
-    wrenches: Wrenches | None = None,
+    model: MultibodyModel, q: Any, qd: Any, qdd: Any, *, wrenches: Wrenches | None = None,
     representation: Representation = "body",
-) -> Array:
+) -> Array:  # fmt: skip
     """Joint torques Q (..., n) by the projection (Euler-Jourdain) equations, [M18d] (78); N m or N.
 
     The Newton-Euler equations of the bodies, (77), projected onto the joints by the transposed

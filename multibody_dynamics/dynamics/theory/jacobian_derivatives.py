@@ -129,14 +129,9 @@ def jacobian_partial(
 
 
 def jacobian_ddot(
-    model: MultibodyModel,
-    q: Any,
-    qd: Any,
-    qdd: Any,
-    body: str | int,
-    *,
+    model: MultibodyModel, q: Any, qd: Any, qdd: Any, body: str | int, *,
     representation: Representation = "spatial",
-) -> Array:
+) -> Array:  # fmt: skip
     """The componentwise second time derivative J'' (..., 6, n): jerk = J q''' + 2 J' q'' + J'' q'.
 
     J' is the derivative along q', [M18d] (16), (8) and (26) corrected. J'' follows by the product

@@ -68,11 +68,7 @@ class ToolInput:
         inputs.listen(PoseStamped, "target_pose", self._on_target, RELIABLE)
         inputs.listen(Path, "cartesian_path", self._on_path, RELIABLE, raw=True)
         inputs.listen(
-            MultiDOFJointTrajectory,
-            "cartesian_trajectory",
-            self._on_trajectory,
-            RELIABLE,
-            raw=True,
+            MultiDOFJointTrajectory, "cartesian_trajectory", self._on_trajectory, RELIABLE, raw=True
         )
 
     def _on_target(self, message: PoseStamped) -> None:

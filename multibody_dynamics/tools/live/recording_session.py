@@ -42,7 +42,20 @@ def record(
         recorder = TopicRecorder(node, folder, wanted, optional=not topics)
         progress = _Progress(recorder)
         try:
-            _run(recorder, leave, progress, duration, timeout)
+            start = next_look = time.monotonic()
+            while not leave.is_set() and not recorder.failure:
+                now = time.monotonic()
+                if now >= next_look:
+                    next_look = now + DISCOVERY
+                    for name in recorder.look():
+                        progress.say(f"recording {name}")
+                recorder.poll()
+                progress.update(now)
+                if progress.began is None and now - start > timeout:
+                    break
+                if duration and progress.began is not None and now - progress.began >= duration:
+                    break
+                leave.wait(PAUSE)
         finally:
             recorder.close()
     progress.end()
@@ -76,30 +89,6 @@ def _losses(result: TopicResult) -> str:
     if result.unwritten:
         parts.append(f"{result.unwritten} not written")
     return f"   LOST: {', '.join(parts)}" if parts else "   none lost"
-
-
-def _run(
-    recorder: TopicRecorder,
-    leave: threading.Event,
-    progress: _Progress,
-    duration: float | None,
-    timeout: float,
-) -> None:
-    start = time.monotonic()
-    next_look = start
-    while not leave.is_set() and not recorder.failure:
-        now = time.monotonic()
-        if now >= next_look:
-            next_look = now + DISCOVERY
-            for name in recorder.look():
-                progress.say(f"recording {name}")
-        recorder.poll()
-        progress.update(now)
-        if progress.began is None and now - start > timeout:
-            return
-        if duration and progress.began is not None and now - progress.began >= duration:
-            return
-        leave.wait(PAUSE)
 
 
 class _Progress:

@@ -18,12 +18,7 @@ from scipy.signal import savgol_filter
 
 from ...dynamics.core import Array, InputError, read_yaml, reading
 from ...dynamics.elastic import Actuators, load_actuators
-from ...dynamics.identification import (
-    SpringFit,
-    identify_spring,
-    motor_side_torque,
-    noise_cutoff,
-)
+from ...dynamics.identification import SpringFit, identify_spring, motor_side_torque, noise_cutoff
 from ...dynamics.model import MultibodyModel
 from ...dynamics.rigid import inverse_dynamics
 from ...reporting.figures import BLUE, GREY, VERMILION, new_figure, save
@@ -56,12 +51,7 @@ def identify_springs(options: argparse.Namespace) -> int:
         raise InputError("--hold sets the position of a robot's joint and requires --urdf")
     if options.elastic_joints:
         read_yaml(options.elastic_joints)  # report a bad file before reading a long recording
-    motion = read_motion(
-        recording,
-        model,
-        **reading_of(options),
-        progress=ProgressBar("messages"),
-    )
+    motion = read_motion(recording, model, **reading_of(options), progress=ProgressBar("messages"))
     print(f"{recording}:", *motion.used, sep="\n  ")
     actuators = None
     if options.elastic_joints:

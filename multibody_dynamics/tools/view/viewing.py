@@ -92,13 +92,7 @@ def _motion(
 def _read(
     options: argparse.Namespace, path: Path, model: MultibodyModel, actuators: Actuators | None
 ) -> ViewedMotion:
-    return read_view(
-        path,
-        model,
-        actuators,
-        **reading_of(options),
-        cutoff=options.cutoff or CUTOFF,
-    )
+    return read_view(path, model, actuators, **reading_of(options), cutoff=options.cutoff or CUTOFF)
 
 
 def _view_nodes(options: argparse.Namespace) -> int:

@@ -222,9 +222,7 @@ class JointStateReader:
         return [(names, *_merged(parts)) for names, parts in found.items()]
 
 
-def _merged(
-    parts: list[tuple[NDArray[np.intp], Samples]],
-) -> tuple[NDArray[np.intp], Samples]:
+def _merged(parts: list[tuple[NDArray[np.intp], Samples]]) -> tuple[NDArray[np.intp], Samples]:
     if len(parts) == 1:
         return parts[0]
     which = np.concatenate([part for part, _ in parts])

@@ -153,10 +153,7 @@ def _checked(path: Path, name: str, values: Any, count: int, owners: Sequence[st
 
 @file_reader
 def read_table(
-    path: Path,
-    effort: str = "joint",
-    transmissions: Sequence[Transmission] = (),
-    prefix: str = "",
+    path: Path, effort: str = "joint", transmissions: Sequence[Transmission] = (), prefix: str = ""
 ) -> JointSamples:
     """A table as messages with the states of its joints. effort : that of the "joint" or of its
     "motor"; that of the joint is Q if present, and never a tau that accompanies theta.

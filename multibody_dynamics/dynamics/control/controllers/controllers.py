@@ -211,18 +211,9 @@ class Controller(IndependentCopies, ABC):
         self._leaves_friction = bool((row < 1.0).any())
 
     def update(
-        self,
-        desired: Any,
-        q: Any,
-        qd: Any,
-        theta: Any,
-        thetad: Any,
-        *,
-        stiffness: Any = None,
-        ahead: Any = None,
-        past: Past | None = None,
-        computed: Computed = NOTHING,
-    ) -> Array:
+        self, desired: Any, q: Any, qd: Any, theta: Any, thetad: Any, *, stiffness: Any = None,
+        ahead: Any = None, past: Past | None = None, computed: Computed = NOTHING,
+    ) -> Array:  # fmt: skip
         """Compute `torque` from the desired motion and the measured state.
 
         Parameters

@@ -61,16 +61,10 @@ class HybridChain(ModelSolver):
         super().__init__(model, bases)
         self.prescribed = read_only(prescribed, np.bool_)
         self.update = partial(
-            forward_dynamics_cycle,
-            *self._constants,
-            self.prescribed,
-            order,
-            bases,
-            motion[None],
-            torque[None],
-            self.applied_wrenches.reshape(1, model.body_count, 18),
+            forward_dynamics_cycle, *self._constants, self.prescribed, order, bases, motion[None],
+            torque[None], self.applied_wrenches.reshape(1, model.body_count, 18),
             *forward_dynamics_scratch(model.n, model.body_count),
-        )
+        )  # fmt: skip
         self.update()
 
 

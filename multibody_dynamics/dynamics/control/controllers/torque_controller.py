@@ -156,16 +156,9 @@ class TorqueController(Controller):
         self._integral.undo(self.torque - torque)
 
     def command(
-        self,
-        joint_torque: Any,
-        q: Any,
-        qd: Any,
-        theta: Any,
-        thetad: Any,
-        *,
-        acceleration: Any = None,
-        stiffness: Any = None,
-    ) -> Array:
+        self, joint_torque: Any, q: Any, qd: Any, theta: Any, thetad: Any, *,
+        acceleration: Any = None, stiffness: Any = None,
+    ) -> Array:  # fmt: skip
         """Compute `torque` (m,) from a reference of the joint torques and the measured state.
 
         joint_torque : tau_d (n,) in N m, or (3, n) with its first two time derivatives.

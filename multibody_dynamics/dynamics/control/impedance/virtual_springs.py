@@ -86,14 +86,9 @@ class VirtualSprings(IndependentCopies):
         joints[:, actuator_tables.SLIP_STATE] = 0.0  # virtual springs have no hysteresis
         tables = (joints, laws, pieces, None)
         self._update = partial(
-            virtual_springs,
-            *tables,
-            self.present,
-            self._unloaded.result,
-            self.force[0],
-            self.force[1],
-            *self._values,
-        )
+            virtual_springs, *tables, self.present, self._unloaded.result, self.force[0],
+            self.force[1], *self._values,
+        )  # fmt: skip
         self._settle_or_advance = partial(compiled_advance_filters, *tables, self.force, self.x)
         self._is_damped = bool(actuators.is_damped.any())
         self._has_pairs = any(len(each.springs) > 1 for each in actuators.actuators)

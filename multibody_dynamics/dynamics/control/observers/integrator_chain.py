@@ -35,19 +35,10 @@ class ChainState(NamedTuple):
 
 
 def chain_state(
-    model: MultibodyModel,
-    actuators: Actuators,
-    q: Any,
-    qd: Any,
-    theta: Any,
-    thetad: Any,
-    *,
-    stiffness: Any = None,
-    motor_torque: Any = None,
-    motor_torque_rate: Any = None,
-    wrenches: Wrenches | None = None,
-    beyond: Beyond = "continue",
-) -> ChainState:
+    model: MultibodyModel, actuators: Actuators, q: Any, qd: Any, theta: Any, thetad: Any, *,
+    stiffness: Any = None, motor_torque: Any = None, motor_torque_rate: Any = None,
+    wrenches: Wrenches | None = None, beyond: Beyond = "continue",
+) -> ChainState:  # fmt: skip
     """q'' and q''' from measured positions and velocities of links and motors.
 
     Parameters

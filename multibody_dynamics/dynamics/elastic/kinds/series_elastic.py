@@ -29,25 +29,11 @@ import numpy as np
 from ...core import Array, InputError, check_sequence, inlined
 from ...core.quantities import quantity
 from ..actuator import Actuator, Identified, Rows, check_parts, described_parts
-from ..actuator_tables import (
-    DAMPING,
-    MOTOR,
-    SLIP_STATE,
-    SPRING,
-    ahead,
-    drive_spring,
-    link_motion,
-)
+from ..actuator_tables import DAMPING, MOTOR, SLIP_STATE, SPRING, ahead, drive_spring, link_motion
 from ..backlash import BacklashSpring
 from ..damped_springs import damped_deflection
 from ..hysteresis import HARMONICS, SLIPS, SlipElement, slip_columns, slipping_deflection
-from ..kinematic_error import (
-    GEAR_ITERATIONS,
-    PARTS,
-    GearHarmonic,
-    gear_input,
-    gear_output,
-)
+from ..kinematic_error import GEAR_ITERATIONS, PARTS, GearHarmonic, gear_input, gear_output
 from ..motor import Motor, one_number
 from ..part_description import read_hysteresis, read_kinematic_error, read_motor, read_spring
 from ..spring_columns import JointSprings, Positions, SpringColumns

@@ -45,12 +45,7 @@ from ..actuator_tables import (
 from ..motor import Motor, StiffnessDrive
 from ..part_description import read_motor
 from ..spring_columns import JointSprings, Positions, SpringColumns
-from ..spring_tables import (
-    spring_deflection,
-    spring_deflection_motion,
-    spring_energy,
-    spring_law,
-)
+from ..spring_tables import spring_deflection, spring_deflection_motion, spring_energy, spring_law
 from ..springs import (
     Beyond,
     CubicSpring,

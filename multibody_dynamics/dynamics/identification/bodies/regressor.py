@@ -139,16 +139,10 @@ def is_physically_consistent(parameters: Any) -> NDArray[np.bool_]:
 
 
 def inverse_dynamics_regressor(
-    model: MultibodyModel,
-    q: Any,
-    qd: Any,
-    qdd: Any,
-    qddd: Any | None = None,
-    qdddd: Any | None = None,
-    *,
-    base: BaseMotion | None = None,
+    model: MultibodyModel, q: Any, qd: Any, qdd: Any, qddd: Any | None = None,
+    qdddd: Any | None = None, *, base: BaseMotion | None = None,
     extra: Sequence[JointParameter] = (),
-) -> Regressor:
+) -> Regressor:  # fmt: skip
     """Y (..., n, 10 n) with Q = Y :func:`inertial_parameters`, and its time derivatives.
 
     The momentum balance of [M18d] (41) in the frame of body j is linear in its parameters,

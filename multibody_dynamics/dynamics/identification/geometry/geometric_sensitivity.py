@@ -224,14 +224,9 @@ def jacobian_sensitivity(
 
 
 def twist_sensitivity(
-    model: MultibodyModel,
-    errors: Errors,
-    q: Any,
-    qd: Any,
-    body: str | int,
-    *,
+    model: MultibodyModel, errors: Errors, q: Any, qd: Any, body: str | int, *,
     representation: Representation = "spatial",
-) -> Array:
+) -> Array:  # fmt: skip
     """dV/dpi (..., 6, p) of the twist of a body or frame at given q and q'; [M18d] section 6.2.
 
     rad/s and m/s per rad or m. Raises InputError as :func:`pose_sensitivity` does.
@@ -243,14 +238,9 @@ def twist_sensitivity(
 
 
 def torque_sensitivity(
-    model: MultibodyModel,
-    errors: Errors,
-    q: Any,
-    qd: Any,
-    qdd: Any,
-    *,
+    model: MultibodyModel, errors: Errors, q: Any, qd: Any, qdd: Any, *,
     wrenches: Wrenches | None = None,
-) -> Array:
+) -> Array:  # fmt: skip
     """dQ/dpi (..., n, p) of the inverse dynamics, N m or N per rad or m; [M18d] section 6.2.
 
     Q_i = S_i . W_i, where W_i sums the balances W = M (V' + G) - ad_V^T M V, (38), of the bodies

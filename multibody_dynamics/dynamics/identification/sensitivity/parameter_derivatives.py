@@ -247,14 +247,9 @@ class HybridDynamicsSensitivity(NamedTuple):
 
 
 def inverse_dynamics_sensitivity(
-    model: MultibodyModel,
-    by: ParameterDependence,
-    q: Any,
-    qd: Any,
-    qdd: Any,
-    *,
+    model: MultibodyModel, by: ParameterDependence, q: Any, qd: Any, qdd: Any, *,
     wrenches: Wrenches | None = None,
-) -> Array:
+) -> Array:  # fmt: skip
     """dtau/dp (..., n, p) of the inverse dynamics, [K12] Table 5.
 
     N m or N per unit of the parameter. q, qd, qdd (..., n) and the dependence `by` broadcast;
@@ -281,14 +276,9 @@ def inverse_dynamics_sensitivity(
 
 
 def forward_dynamics_sensitivity(
-    model: MultibodyModel,
-    by: ParameterDependence,
-    q: Any,
-    qd: Any,
-    tau: Any,
-    *,
+    model: MultibodyModel, by: ParameterDependence, q: Any, qd: Any, tau: Any, *,
     wrenches: Wrenches | None = None,
-) -> Array:
+) -> Array:  # fmt: skip
     """dq''/dp (..., n, p) of the forward dynamics, [K12] Table 6 with its erratum.
 
     This is Table 7 without prescribed joints. Arguments and errors are those of
@@ -301,16 +291,9 @@ def forward_dynamics_sensitivity(
 
 
 def hybrid_dynamics_sensitivity(
-    model: MultibodyModel,
-    by: ParameterDependence,
-    q: Any,
-    qd: Any,
-    *,
-    prescribed: Sequence[str | int],
-    qdd: Any,
-    tau: Any,
-    wrenches: Wrenches | None = None,
-) -> HybridDynamicsSensitivity:
+    model: MultibodyModel, by: ParameterDependence, q: Any, qd: Any, *,
+    prescribed: Sequence[str | int], qdd: Any, tau: Any, wrenches: Wrenches | None = None,
+) -> HybridDynamicsSensitivity:  # fmt: skip
     """dq''/dp and dtau/dp (..., n, p) of the hybrid dynamics, [K12] Table 7.
 
     As in :func:`.hybrid_dynamics`, only the entries of `qdd` and `by.qdd` for `prescribed` joints
@@ -357,14 +340,9 @@ def hybrid_dynamics_sensitivity(
 
 
 def _coupled_sensitivity(
-    model: MultibodyModel,
-    by: ParameterDependence,
-    held: NDArray[np.bool_],
-    q: Any,
-    qd: Any,
-    given: Mapping[str, Array],
-    wrenches: Wrenches | None,
-) -> HybridDynamicsSensitivity:
+    model: MultibodyModel, by: ParameterDependence, held: NDArray[np.bool_], q: Any, qd: Any,
+    given: Mapping[str, Array], wrenches: Wrenches | None,
+) -> HybridDynamicsSensitivity:  # fmt: skip
     """The derivatives of M q'' + h = tau, solved for those of the free joints."""
     prescribed = np.flatnonzero(held).tolist()
     qdd = hybrid_dynamics(
