@@ -25,6 +25,18 @@ Q = 0.5 * np.sin(np.outer(T, W)) + [0.3, -0.2, 1.0]
 QD = 0.5 * W * np.cos(np.outer(T, W))
 
 
+def test_motions_as_slow_as_with_times_in_ms():
+    model, _ = planar()
+    limit = model.limits.velocity
+    assert np.isfinite(limit).all()
+    assert doubtful_signals.doubtful_pace(model, 0.1 * limit) == ""
+    assert doubtful_signals.doubtful_pace(model, 0.0 * limit) == ""
+    slow = doubtful_signals.doubtful_pace(model, 1e-4 * limit)
+    assert slow == "no joint exceeds 0.0001 of its speed limit: are the times in ms?"
+    mixed = np.where(np.arange(len(limit)) == 0, limit, 0.0)
+    assert doubtful_signals.doubtful_pace(model, mixed) == ""
+
+
 def found(qd, q=Q, t=T):
     return doubtful_signals.contradicting_velocities([doubtful_signals.Stretch(t, q, qd)])
 

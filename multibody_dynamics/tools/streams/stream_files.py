@@ -28,6 +28,7 @@ from ...validation.recordings import JOINT_STATE, Bag, read_columns, write_colum
 from ...validation.recordings.bag_library import message_types
 
 TRAJECTORY = "trajectory_msgs/msg/JointTrajectory"
+SLOWEST, FEW = 2.0, 30  # s between the targets of a stream; of fewer ones, it does not matter
 TOPICS = ("joint_targets", "joint_trajectory")  # as in the parameter stream_topics of nodes
 
 
@@ -53,6 +54,13 @@ class RecordedStream:
         for before, after in zip(self.messages, self.messages[1:], strict=False):
             if after.arrival < before.arrival:
                 raise InputError(f"messages are not in the order of arrival at {after.arrival:g} s")
+        count = sum(len(each.times) for each in self.messages)
+        span = max(each.times[-1] for each in self.messages) - self.messages[0].arrival
+        if span > SLOWEST * max(count, FEW):
+            raise InputError(
+                f"{count} targets within {span:.4g} s: expected one every {SLOWEST:g} s or more"
+                " often; are the times in seconds?"
+            )
 
     def ordered(self, joint_names: Sequence[str]) -> RecordedStream:
         """The same stream with its joints in this order. Raises InputError that names joints which

@@ -27,6 +27,7 @@ from ..motions.scaled_trajectory import motion_through
 
 RATE = 100.0  # Hz, at which planned motions are sampled
 LONGEST = 100_000  # samples of a planned motion
+GAP = 200  # samples
 MOST = 250.0  # Hz: of faster recordings, every second or third sample is shown, and so on
 CUTOFF = 8.0  # Hz, of the filter with which recorded positions are differentiated
 MEASURED = ("Q ", "tau ", "theta ", "current ")  # columns that a trajectory does not have
@@ -381,10 +382,12 @@ def _motors(
 def _predicted(model: MultibodyModel, t: Array, q: Array, cutoff: float) -> tuple[Array, Array]:
     """Motion (k, 5, n) and torques (k, 3, n) by the model, from filtered positions.
 
-    At both ends, where the filter does not reach, the nearest value is repeated.
+    At both ends, where the filter does not reach, the nearest value is repeated. Gaps count as GAP
+    samples, as a wrong time would otherwise be filled with millions.
     """
     step = float(np.median(np.diff(t)))
     rate = 1.0 / step if step > 0.0 else RATE
+    t = np.cumsum(np.minimum(np.diff(t, prepend=t[0]), GAP / rate))
     grid = t[0] + np.arange(int((t[-1] - t[0]) * rate) + 1) / rate
     order = np.concatenate(([True], np.diff(t) > 0.0))
     even = np.stack([np.interp(grid, t[order], column[order]) for column in q.T], axis=1)

@@ -131,6 +131,15 @@ def test_joints_in_another_order_and_held_joints(tmp_path, capsys):
     assert json.loads((tmp_path / "scaled.json").read_text())["factor"] == factor > 1.0
 
 
+def test_times_in_milliseconds_are_noticed(tmp_path, capsys):
+    rows = np.column_stack([TIMES - TIMES[0], POSITIONS])
+    for unit, noticed in ((1.0, False), (1e3, True)):
+        header = ",".join(["t", *(f"q {joint}" for joint in JOINTS)])
+        np.savetxt(tmp_path / "m.csv", rows * [unit, 1, 1], "%g", ",", header=header, comments="")
+        assert run(tmp_path / "m.csv", "-o", tmp_path / "out") == 0
+        assert ("are the times in ms?" in capsys.readouterr().err) == noticed
+
+
 def test_a_path_that_leaves_the_joint_range_is_reported(tmp_path, capsys):
     """Positions in degrees, for example: controllers would reject the slower motion as well."""
     upper = MODEL.limits.upper

@@ -150,6 +150,7 @@ def test_a_bag_is_a_stream_of_the_points_that_were_due(tmp_path, plugin):
         ("t,x\n0,1\n", "expected the columns t and 'q JOINT'"),
         ("t,q a\n0,1\n0.1,\n", "positions: row 1 is not finite"),
         ("t,arrival,q a\n0,1,0\n0,0,0\n", "not in the order of arrival"),
+        ("t,q a\n0,1\n50,1\n1e8,1\n", "3 targets within 1e.08 s: .* in seconds"),
     ],
 )
 def test_files_that_are_no_streams_are_named(tmp_path, text, words):

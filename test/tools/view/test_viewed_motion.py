@@ -10,7 +10,7 @@ from bag_files import STORE, messages_of, write_bag
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.motion import sum_of_sines
-from multibody_dynamics.tools.view.viewed_motion import RobotState, planned, read_view
+from multibody_dynamics.tools.view.viewed_motion import LONGEST, RobotState, planned, read_view
 from multibody_dynamics.validation.recordings import write_columns
 from recorded_arm import ARM, MODEL, NAMES, SPRINGS, driven
 from rejections import assert_rejected
@@ -56,6 +56,34 @@ def test_a_bag_gives_positions_motors_torques_and_wrenches(tmp_path):
     assert (seen.error == 0.25).all()
     assert np.isnan(seen.external).all()
     assert seen.notes
+
+
+@pytest.mark.parametrize("signals", [("q",), ("q", "Q")])
+def test_times_in_milliseconds_are_noticed(signals, tmp_path):
+    rows = {"q": STATE[0], "Q": Q[:, 0]}
+    columns = {
+        f"{each} {name}": rows[each][:, j] for each in signals for j, name in enumerate(NAMES)
+    }
+    for unit, noticed in ((1.0, False), (1e3, True)):
+        write_columns(tmp_path / "motion.csv", {"t": unit * T, **columns})
+        seen = read_view(tmp_path / "motion.csv", MODEL)
+        assert any("in ms?" in note for note in seen.notes) == noticed
+        assert len(seen.t) <= LONGEST + 1
+
+
+def test_a_gap_of_a_day_is_not_filled_with_samples(tmp_path):
+    def table(t):
+        columns = {"q": STATE[0], "Q": Q[:, 0]}
+        named = {f"{each} {name}": rows[:, j] for each, rows in columns.items()
+                 for j, name in enumerate(NAMES)}  # fmt: skip
+        write_columns(tmp_path / "motion.csv", {"t": t, **named})
+        return read_view(tmp_path / "motion.csv", MODEL)
+
+    gap = np.where(T < 3.0, T, T + 86_400.0)
+    whole, parted = table(T), table(gap)
+    assert np.allclose(parted.t, gap, atol=1e-9, rtol=0.0)
+    for part in (slice(200, 400), slice(800, 1000)):
+        assert np.allclose(parted.torque[part], whole.torque[part], rtol=1e-3, atol=1e-2)
 
 
 def test_a_wrench_acts_on_its_link_for_a_tenth_of_a_second(tmp_path):

@@ -8,6 +8,7 @@ import re
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,8 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools import cli
 from multibody_dynamics.tools.base.models import load_robot
-from multibody_dynamics.tools.view.scene import LOADED, Look
+from multibody_dynamics.tools.view import viewer_page
+from multibody_dynamics.tools.view.scene import LOADED, Look, RobotScene
 from multibody_dynamics.tools.view.shapes import robot_shapes
 from multibody_dynamics.tools.view.sources import Playback, PoseSliders
 from multibody_dynamics.tools.view.viewed_motion import RobotState, ViewedMotion, planned
@@ -170,6 +172,17 @@ def test_a_slider_in_the_browser_moves_the_robot(tmp_path):
         after = wait(lambda: _drawn(b, unlike=before), "another picture", 60)
         assert (before ^ after).sum() > 0.3 * before.sum()
         assert not b.errors
+
+
+def test_a_page_of_a_very_long_motion_has_a_bounded_number_of_frames(tmp_path, monkeypatch):
+    shown = []
+    show = RobotScene.show
+    monkeypatch.setattr(viewer_page, "MOST_FRAMES", 40)
+    monkeypatch.setattr(RobotScene, "show", lambda *each: (shown.append(each[1]), show(*each)))
+    motion = motion_of_half_a_turn()
+    write_page(MODEL, SHAPES, replace(motion, t=1e3 * motion.t), tmp_path / "slow.html")
+    assert 40 <= len(shown) <= 42
+    assert shown[-1].q == pytest.approx(motion.at(0.975 * motion.duration).q, abs=0.05)
 
 
 @needs_browser

@@ -44,7 +44,8 @@ from ...motion import Reference, Trajectory
 from ...rigid import inverse_dynamics
 
 STEP = 5e-3  # s, longest time between the first samples; finer where knots are close
-PER_SEGMENT = (16, 400)  # fewest and most samples between two knots
+PER_SEGMENT = 16  # samples between two knots, at least
+ENOUGH = 400  # samples between two knots: they resolve its polynomials, however long it takes
 FEWEST = 256  # samples of the whole motion
 MOST = 3_000_000  # first samples times joints: 2 GB
 FINER = 8  # how much finer each round of refinement samples around a maximum
@@ -264,7 +265,7 @@ def scale_time(
     actuators : actuators of any kind, without damping in the springs.
     stiffness : (v,) constant second outputs of joints that have one, see :func:`.motor_motion`.
     tolerance : relative, of s and of the limits, for maxima that are visible in samples at most
-        STEP apart, with PER_SEGMENT between knots. If a larger s violates limits again,
+        STEP apart, with PER_SEGMENT to ENOUGH between knots. If a larger s violates limits again,
         the search may miss a range of s narrower than 1 % that satisfies them.
     slowest : the largest factor to try.
 
@@ -482,14 +483,15 @@ def _first_samples(reference: Reference) -> Array:
     if reference.duration == 0.0:
         return np.array(ends[:1])
     step = min(STEP, reference.duration / FEWEST)
-    counts = np.clip(np.ceil(np.diff(knots) / step), *PER_SEGMENT).astype(int)
+    counts = np.maximum(PER_SEGMENT, np.ceil(np.diff(knots) / step)).astype(int)
     n = len(reference.joint_names)
     if counts.sum() > MOST // n:
         raise InputError(
-            f"{len(knots)} points over {reference.duration:.4g} s are too many for {n} joints: of "
-            f"{counts.sum()} samples, {MOST // n} are scaled at once; leave out points, or split "
-            "the motion at rest (are its times in seconds?)"
+            f"{len(knots)} points over {reference.duration:.4g} s are too many for {n} joints: at "
+            f"most {MOST // (n * PER_SEGMENT)} points and {STEP * (MOST // n):.4g} s are scaled "
+            "at once; leave out points, or split the motion at rest (are its times in seconds?)"
         )
+    counts = np.minimum(counts, ENOUGH)
     inner = [
         np.linspace(a, b, count, endpoint=False)
         for a, b, count in zip(knots[:-1], knots[1:], counts.tolist(), strict=True)

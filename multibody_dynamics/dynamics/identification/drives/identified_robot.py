@@ -155,11 +155,9 @@ def _read(value: Any, where: str) -> Any:
         value.get(key) for key in ("value", "standard error", "determined")
     )
     try:
-        if (
-            isinstance(number, bool | str)
-            or isinstance(error, bool)
-            or type(determined) is not bool
-        ):
+        if isinstance(number, bool | str | None) or isinstance(error, bool | str):
+            raise TypeError
+        if not isinstance(determined, bool):
             raise TypeError
         return IdentifiedValue(float(number), float("nan" if error is None else error), determined)
     except (TypeError, ValueError, OverflowError):

@@ -363,7 +363,7 @@ def test_limits_that_no_slower_motion_keeps_are_named():
     )
 
 
-@pytest.mark.parametrize(("count", "duration"), [(30_000, 30.0), (1_100, 1e6)])
+@pytest.mark.parametrize(("count", "duration"), [(30_000, 30.0), (2, 1e6)])
 def test_a_motion_of_too_many_points_or_seconds_is_refused(count, duration):
     """Times in microseconds filled the memory, and 100,000 points took more than ten minutes."""
     times = np.linspace(0.0, duration, count)
@@ -374,13 +374,13 @@ def test_a_motion_of_too_many_points_or_seconds_is_refused(count, duration):
 
 def test_points_far_apart_are_scaled_with_few_samples():
     """Times in milliseconds by mistake: 5 ms between samples took minutes."""
-    times = 1e6 * np.arange(3.0)
+    times = 1e3 * np.arange(3.0)
     slow = interpolate(panda().joint_names, times, READY + np.array([[0.0], [1.0], [0.0]]))
-    allowed = MotionLimits(panda().joint_names, joint_speed=1e-6)
+    allowed = MotionLimits(panda().joint_names, joint_speed=1e-3)
     scaled = scale_time(slow, panda(), panda_joints(), allowed)
     assert len(scaled.history.times) < 2000
-    fastest = np.abs(slow.sample(np.linspace(0.0, 2e6, 100_001))[:, 1]).max()
-    assert scaled.factor == pytest.approx(fastest / 1e-6, rel=1e-6)
+    fastest = np.abs(slow.sample(np.linspace(0.0, 2e3, 100_001))[:, 1]).max()
+    assert scaled.factor == pytest.approx(fastest / 1e-3, rel=1e-6)
 
 
 def test_a_motion_through_many_rounded_points_is_scaled_in_seconds(monkeypatch):
