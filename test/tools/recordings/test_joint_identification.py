@@ -81,8 +81,8 @@ def test_the_drives_of_a_five_bar_are_identified_and_written_back(tmp_path, caps
             joint_names=np.array(model.joint_names),
         )  # fmt: skip
     robot = ["--urdf", str(urdf), "--elastic-joints", str(springs)]
-    out = str(tmp_path / "identified")
-    assert cli.main(["identify", *files, *robot, "-o", out]) == 0
+    out = tmp_path / "identified"
+    assert cli.main(["identify", *files, *robot, "-o", str(out)]) == 0
     found = dyn.identification.read_identified(out)
     for joint, drive in zip(model.joint_names, drives, strict=True):
         for part, name, value in (
@@ -94,7 +94,7 @@ def test_the_drives_of_a_five_bar_are_identified_and_written_back(tmp_path, caps
             assert part[joint][name].value == pytest.approx(value, rel=0.05), (joint, name)
             assert abs(part[joint][name].value - value) < 5.0 * part[joint][name].error
     assert "base parameters are determined" in capsys.readouterr().out
-    assert cli.main(["write-back", out, *robot, "-o", str(tmp_path)]) == 0
+    assert cli.main(["write-back", str(out), *robot, "-o", str(tmp_path)]) == 0
     again = dyn.load_actuators(tmp_path / springs.name, model.joint_names)
     assert [each.spring.K for each in again.actuators] == pytest.approx([230.0, 180.0], rel=0.02)
     only = ["--only", "springs", "-o", str(tmp_path / "springs")]
