@@ -110,7 +110,7 @@ def test_damaged_recordings_of_the_demo(folder, capsys, facts):
     [
         "generate robot.urdf --elastic-joints springs.yaml -o out",
         "stream policy --urdf robot.urdf --elastic-joints springs.yaml -o out",
-        *COMMANDS[:3:2],
+        "scale-time trajectory.csv --urdf robot.urdf --elastic-joints springs.yaml -o out",
     ],
 )
 def test_robots_with_loops(folder, capsys, command):

@@ -42,7 +42,7 @@ ConstrainedForwardDynamicsSolver  accelerations of the independent joints from t
 ConstrainedMomentumSolver         momentum of the independent joints, the bias of its rate, gravity
 loop_accelerations                the forward dynamics, for compiled code that calls it
 tree_and_loops                    the arrays of the following functions, which compiled code calls
-place_bodies                      poses of all bodies of a robot with or without loops
+place_joints                      positions of all joints of a robot with or without loops
 return_to_start                   the next poses, approached from the assembled configuration
 move_bodies                       twists of all bodies, order by order
 rate_found                        gives them the rates of the coordinates, order by order
@@ -68,7 +68,7 @@ from .constraints import constraint_matrices, constraint_residual, redundant_con
 from .loop_kinematics import (
     jacobian_rows,
     move_bodies,
-    place_bodies,
+    place_joints,
     rate_found,
     reduce_jacobian,
     return_to_start,
@@ -94,7 +94,7 @@ __all__ = [
     # for the control cycle
     "ConstrainedInverseDynamicsSolver", "ConstrainedForwardDynamicsSolver",
     "ConstrainedMomentumSolver", "loop_accelerations",
-    "tree_and_loops", "place_bodies", "return_to_start", "move_bodies", "rate_found",
+    "tree_and_loops", "place_joints", "return_to_start", "move_bodies", "rate_found",
     "jacobian_rows", "reduce_jacobian",
 ]  # fmt: skip
 

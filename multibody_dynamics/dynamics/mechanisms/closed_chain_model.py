@@ -10,11 +10,12 @@ robot is answered for its coordinates,
     inverse_solver, momentum_solver, forward_arrays              in every cycle
     inverse_dynamics, mass_matrix, gravity_forces, gravity_gradient, kinetic_energy,
     potential_energy                                             at the design
-    forward_kinematics, frame_pose, jacobian, jacobian_dot
+    forward_kinematics, frame_pose, jacobian, jacobian_dot, moved_by
 
-and everything else refuses it, because it has no `joint_rows`. Every answer starts from the
-configuration `assembled` and follows a straight line of the coordinates from there: positions
-behind a singular pose, or out of reach, are a DynamicsError.
+tasks and regressors close its loops by :mod:`.loop_kinematics` and `tree_motion`, and everything
+else refuses it, because it has no `joint_rows`. Every answer starts from the configuration
+`assembled` and follows a straight line of the coordinates from there: positions behind a singular
+pose, or out of reach, are a DynamicsError.
 """
 
 import threading
@@ -172,8 +173,8 @@ class ClosedChainModel(MultibodyModel):
     def moved_by(self) -> NDArray[np.bool_]:
         """(N, n): [i, j] is true if motor j may move body i; all may, behind a passive joint."""
         paths = self.tree.moved_by
-        behind = paths[:, self.system.passive_indices].any(axis=1)
-        return np.asarray(paths[:, self.first_bodies] | behind[:, None])
+        behind = np.any(paths[:, self.system.passive_indices], axis=1, keepdims=True)
+        return np.asarray(paths[:, self.first_bodies] | behind)
 
     def _evaluated(
         self, rows: Any, wrenches: Wrenches | None = None

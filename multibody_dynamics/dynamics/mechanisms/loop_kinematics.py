@@ -43,12 +43,12 @@ def tree_and_loops(model: MultibodyModel, rows: int) -> tuple[MultibodyModel, tu
 
 
 @inlined
-def place_bodies(loops, parents, joints, state, trig, bodies):
-    """Poses and joint screws of all bodies at the coordinates state[0]; False if loops cannot be
-    closed there. A far position is approached on a straight line from the assembled one."""
+def place_joints(loops, parents, joints, state, trig, bodies):
+    """Write the positions of all joints at the coordinates state[0] to `trig`, with loops also the
+    poses of all bodies; False if loops cannot be closed there. A far position is approached on a
+    straight line from the assembled one."""
     if len(loops) == 0:
         store_trig(joints, state, trig)
-        forward_recursion(parents, joints, trig, state, 0, bodies)
         return True
     plan, rows, motion, wrenches, matrices, vectors, _ = loops
     w = work(plan, matrices, vectors)

@@ -36,13 +36,14 @@ from ..core import (
 from ..lie import Representation, convert_twist, se3
 from ..mechanisms import (
     jacobian_rows,
-    place_bodies,
+    place_joints,
     reduce_jacobian,
     return_to_start,
     tree_and_loops,
 )
 from ..model import MultibodyModel, check_model
 from ..model.records import ANGULAR, BODY_ROW, LINEAR, POSE
+from ..recursions import pose_recursion
 from .pose_errors import Targets, ToolsOnArm, pose_errors
 from .tool_task import COMPONENTS, Task
 
@@ -68,8 +69,10 @@ def evaluate(arm, loops, goal, state, trig, bodies, error, J):
     """The errors and their derivative J[0] at state[0]. Returns their cost e^T W e, infinite where
     loops cannot be closed."""
     return_to_start(loops)  # for results that depend on the state alone
-    if not place_bodies(loops, arm.parents, arm.joints, state, trig, bodies):
+    if not place_joints(loops, arm.parents, arm.joints, state, trig, bodies):
         return np.inf
+    if len(loops) == 0:
+        pose_recursion(arm.parents, arm.joints, trig, state, bodies)
     pose_errors(arm, goal, bodies, error, jacobian_rows(0, loops, J))
     reduce_jacobian(0, loops, arm.joints, bodies, J)
     cost, weights = 0.0, arm.weights
@@ -141,8 +144,8 @@ def _search(arm, loops, goal, lower, upper, tolerance, iterations, starts, found
     n, m = starts.shape[1], weights.shape[0]
     count = arm.parents.shape[0]
     bodies, trig = bodies_on_base(count), np.empty((2, count))
-    state, error, J = np.zeros((5, n)), np.empty(m), np.empty((1, m, n))
-    next_state, next_error, next_J = np.zeros((5, n)), np.empty(m), np.empty((1, m, n))
+    state, error, J = np.empty((1, n)), np.empty(m), np.empty((1, m, n))
+    next_state, next_error, next_J = np.empty((1, n)), np.empty(m), np.empty((1, m, n))
     H, slope, dq, free = np.empty((n, n)), np.empty(n), np.empty(n), np.empty(n, np.bool_)
     best, steps = np.inf, 0
     for s in range(starts.shape[0]):
@@ -193,7 +196,7 @@ def _errors(arm, loops, goal, q, error, J):
     """Write the errors (m,) and their derivative (1, m, n) at q (n,); False where loops cannot be
     closed."""
     n = q.shape[0]
-    state = np.zeros((5, n))
+    state = np.empty((1, n))
     state[0] = q
     count = arm.parents.shape[0]
     bodies = bodies_on_base(count)

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from ..core import Array, compiled, inlined
 from ..lie.screws import add, cross, load_rotation, load_vector, matmul, rotate
-from ..mechanisms import jacobian_rows, move_bodies, place_bodies, rate_found, reduce_jacobian
+from ..mechanisms import jacobian_rows, move_bodies, place_joints, rate_found, reduce_jacobian
 from ..model.records import POSE, POSITION, SCREW, TWIST
 
 BINOMIAL = np.array([[float(comb(k, j)) for j in range(5)] for k in range(5)])
@@ -473,7 +473,7 @@ def _solve(parents, joints, loops, targets, prescribed, state, errors, *bundles)
         if secondary[i, PRESCRIBED] != 0.0:
             state[0, i] = prescribed[0, i]
     state[1:] = 0.0
-    if not place_bodies(loops, parents, joints, state, trig, bodies):
+    if not place_joints(loops, parents, joints, state, trig, bodies):
         return False
     take_targets(plan, targets, frames)
     for k in range(4):
@@ -535,8 +535,9 @@ def _polish(steps, tolerance, parents, joints, loops, targets, state, hard, unda
     state[1:] = 0.0
     take_targets(plan, targets, frames)
     for left in range(steps, -1, -1):
-        if not place_bodies(loops, parents, joints, state, trig, bodies):
+        if not place_joints(loops, parents, joints, state, trig, bodies):
             return np.inf
+        move_bodies(0, loops, parents, joints, state, trig, bodies)
         move_tools(0, plan, targets, frames)
         excess(-1, plan, 0.0, frames, ahead)
         distance = 0.0

@@ -46,7 +46,7 @@ def test_twists_and_jacobians_of_all_orders(name):
     loops, _, joints, rates, _, bodies = robot = arrays(model, 2)
     A = np.zeros((4, 2, model.n))
     rates[0] = state[0]
-    assert mechanisms.place_bodies(*robot)
+    assert mechanisms.place_joints(*robot)
     for k in ORDERS:
         mechanisms.move_bodies(k, *robot)
         mechanisms.jacobian_rows(k, loops, A)[:] = J[k]
@@ -81,14 +81,14 @@ def test_a_position_is_closed_near_the_last_one_or_as_from_the_start():
     other = mechanisms.assemble(model.system, guess, fixed=model.joint_names)
     assert np.abs(other - model.assembled).max() > 0.5
     vectors[LAST, : model.body_count] = other
-    assert mechanisms.place_bodies(*robot)
+    assert mechanisms.place_joints(*robot)
     np.testing.assert_allclose(motion[0], other, atol=1e-12)
     mechanisms.return_to_start(loops)
-    assert mechanisms.place_bodies(*robot)
+    assert mechanisms.place_joints(*robot)
     np.testing.assert_allclose(motion[0], model.assembled, atol=1e-12)
 
 
 def test_a_position_out_of_reach_is_not_closed():
     robot = arrays(ROBOTS["five-bar"])
     robot[3][0] = 3.0, 3.0
-    assert not mechanisms.place_bodies(*robot)
+    assert not mechanisms.place_joints(*robot)

@@ -6,11 +6,13 @@
 import json
 
 import numpy as np
+import pytest
 from matplotlib.image import imread
 
-from drive_runs import elastic_run, real_planar
+from drive_runs import RATE, elastic_run, motion, real_planar
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.tools import cli
+from multibody_dynamics.tools.base.models import load_robot
 from multibody_dynamics.tools.recordings import joint_identification
 from multibody_dynamics.tools.recordings.joint_identification import in_sequence, split
 from rejections import assert_rejected
@@ -52,6 +54,52 @@ def test_recordings_become_a_robot_with_errors_and_a_picture(tmp_path, capsys):
     assert report["parameters"]["forearm.com.y"] == {"value": None, "standard error": None}
     assert all(each["held_after"] < each["held_before"] for each in report["residuals"])
     assert imread(tmp_path / "out" / "identification.png").std() > 0.01
+
+
+def test_the_drives_of_a_five_bar_are_identified_and_written_back(tmp_path, capsys):
+    urdf, springs = (CONFIG / "mechanisms" / f"five_bar.{kind}" for kind in ("urdf", "yaml"))
+    model = load_robot(urdf, springs)
+    drives = [
+        dyn.elastic.SeriesElastic(
+            dyn.elastic.Motor(J, viscous=0.8, coulomb=0.7, coulomb_velocity=0.02),
+            dyn.elastic.LinearSpring(K),
+        )
+        for J, K in ((0.06, 230.0), (0.045, 180.0))
+    ]
+    real = dyn.elastic.Actuators(model.joint_names, drives)
+    files = []
+    for seed in range(2):
+        rows = 0.35 * motion(model, 8.0, seed)
+        rows[0] += model.home - rows[0].mean(axis=0)
+        Q = np.stack(dyn.inverse_dynamics(model, *rows), axis=-2)
+        moved = dyn.elastic.motor_motion(real, np.moveaxis(rows, 0, -2), Q)
+        noise = 1e-5 * np.random.default_rng(seed + 9).normal(size=(3, *rows[0].shape))
+        files.append(str(tmp_path / f"run{seed}.npz"))
+        np.savez(
+            files[-1], t=np.arange(len(rows[0])) / RATE, q=rows[0] + noise[0],
+            theta=moved.position + noise[1], tau=moved.torque + 2e3 * noise[2],
+            joint_names=np.array(model.joint_names),
+        )  # fmt: skip
+    robot = ["--urdf", str(urdf), "--elastic-joints", str(springs)]
+    out = tmp_path / "identified"
+    assert cli.main(["identify", *files, *robot, "-o", str(out)]) == 0
+    found = dyn.identification.read_identified(out)
+    for joint, drive in zip(model.joint_names, drives, strict=True):
+        for part, name, value in (
+            (found.springs, "stiffness", drive.spring.K),
+            (found.motors, "inertia", drive.motor.inertia),
+            (found.motors, "viscous", 0.8),
+            (found.motors, "coulomb", 0.7),
+        ):
+            assert part[joint][name].value == pytest.approx(value, rel=0.05), (joint, name)
+            assert abs(part[joint][name].value - value) < 5.0 * part[joint][name].error
+    assert "base parameters are determined" in capsys.readouterr().out
+    assert cli.main(["write-back", str(out), *robot, "-o", str(tmp_path)]) == 0
+    again = dyn.load_actuators(tmp_path / springs.name, model.joint_names)
+    assert [each.spring.K for each in again.actuators] == pytest.approx([230.0, 180.0], rel=0.02)
+    only = ["--only", "springs", "-o", str(tmp_path / "springs")]
+    assert cli.main(["identify", files[0], *robot, *only]) == 0
+    assert "left_shoulder" in (tmp_path / "springs" / "springs.yaml").read_text()
 
 
 def test_ctrl_c_writes_the_results_so_far(tmp_path, capsys, monkeypatch):
