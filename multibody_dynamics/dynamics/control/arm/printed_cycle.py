@@ -33,6 +33,7 @@ NAMES: c_records.Names = {
     samples.Samples: "robot_samples",
     observer.Disturbances: "robot_disturbances",
     late_hold.SmoothedMotors: "robot_smoothed",
+    bumpless_transfer.Transfer: "robot_transfer",
     cycle_clock.CycleClock: "robot_clock",
     encoder_steps.EncoderSteps: "robot_encoder_steps",
     frozen_sides.FrozenSides: "robot_frozen",
@@ -99,15 +100,15 @@ RECORDS = {
 }  # fmt: skip
 MEMORIES: dict[Any, Any] = {
     samples: samples.Samples, segments: segments.Segments, modes: modes.Memory,
-    late_hold: late_hold.SmoothedMotors, cycle_clock: cycle_clock.CycleClock,
-    encoder_steps: encoder_steps.EncoderSteps, frozen_sides: frozen_sides.FrozenSides,
-    streams: streams.Stream,
+    late_hold: late_hold.SmoothedMotors, bumpless_transfer: bumpless_transfer.Transfer,
+    cycle_clock: cycle_clock.CycleClock, encoder_steps: encoder_steps.EncoderSteps,
+    frozen_sides: frozen_sides.FrozenSides, streams: streams.Stream,
     plausibility: plausibility.RestingSprings,
 }  # fmt: skip
 """The records that arguments are; `s` is that of the module of a function."""
 WHOLE = (
     "row", "agrees", "may_end", "mode", "fault", "knows_speed", "is_stamped", "count", "moves",
-    "is_active", "has_motion", "starts",
+    "is_active", "has_motion", "keeps",
 )  # fmt: skip
 """Arguments that are integers."""
 
@@ -202,9 +203,8 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
             "smooth_motors": late_hold.smooth_motors,
             "damp_motors": late_hold.damp_motors,
             "damp_links": link_damping.damp_links,
-            "transfer_share": bumpless_transfer.transfer_share,
-            "faded": bumpless_transfer.fade,
-            "keep_torque": bumpless_transfer.keep_torque,
+            "start_transfer": bumpless_transfer.start_transfer,
+            "transfer_torque": bumpless_transfer.transfer_torque,
             "held_back": bumpless_transfer.held_back,
             "limit_torque": limit_torque,
             "next_period": torque_steps.next_period,
@@ -255,8 +255,9 @@ def printed_cycle(
     records = (
         cycle_clock.CycleClock, encoder_steps.EncoderSteps, frozen_sides.FrozenSides,
         samples.Samples, modes.Situation, modes.Memory, late_hold.SmoothedMotors,
-        observer.Disturbances, StreamLimits, streams.Ticks, streams.Stream,
-        sampled_motion.SampledMotion, plausibility.Refusal, plausibility.RestingSprings,
+        bumpless_transfer.Transfer, observer.Disturbances, StreamLimits, streams.Ticks,
+        streams.Stream, sampled_motion.SampledMotion, plausibility.Refusal,
+        plausibility.RestingSprings,
     )  # fmt: skip
     own, counts, *others = (
         c_records.structure(record, NAMES) for record in (CycleSettings, CycleCounts, *records)

@@ -11,18 +11,22 @@ was sent last. tau does not jump, and where tau_before comes from a law, its rat
 Torques and their rates are then clipped to the limits of the motors.
 """
 
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from ...core import (
     Array,
+    BoundCall,
     DynamicsError,
+    Field,
     IndependentCopies,
     InputError,
+    Integers,
     as_array,
     compiled_exactly,
     inlined_exactly,
+    record_fields,
 )
 from ...elastic import Actuators
 from ...motion import JointCommandLimits, LimitEvent
@@ -30,27 +34,42 @@ from ..signals.derivative_filter import MAX_STEP
 from .controllers import Controller
 
 
-@inlined_exactly
-def transfer_share(elapsed, duration):
-    """The share of the new law, `elapsed` after the transfer began."""
-    x = min(elapsed / duration, 1.0)
-    return x * x * (3.0 - 2.0 * x)
+class Transfer(NamedTuple):
+    """The change to the law that acts, from the torques before it."""
+
+    held: Annotated[Array, Field("N m or N, torques from which the law fades in", ("m",))]
+    bias: Annotated[Array, Field("N m or N, by which its torques are shifted", ("m",))]
+    keeps: Annotated[Integers, Field("whether it has yet to start with torques that are kept")]
+    elapsed: Annotated[Array, Field("s, since the change began")]
+    share: Annotated[Array, Field("of the law in the torques, 0 to 1")]
 
 
 @inlined_exactly
-def fade(held, share, wanted):
-    """Replace a share of the wanted torques by those before the transfer, in place."""
+def start_transfer(s, torque, duration, keeps):
+    """Begin to change from the torques that were sent last to those of another law."""
+    for j in range(torque.shape[0]):
+        s.held[j] = torque[j]
+        s.bias[j] = 0.0
+    s.keeps[0] = keeps
+    s.elapsed[0] = 0.0
+    s.share[0] = 0.0 if duration > 0.0 else 1.0
+
+
+@inlined_exactly
+def transfer_torque(s, kept, wanted, duration, dt):
+    """Replace the torques that the law wants by those of the change to it, `dt` after the last
+    ones: shifted such that it starts with those `kept`, and faded in."""
     for j in range(wanted.shape[0]):
-        wanted[j] = held[j] + share * (wanted[j] - held[j])
-
-
-@inlined_exactly
-def keep_torque(kept, starts, bias, wanted):
-    """Add the `bias` to the wanted torques, which is such that the law starts with `kept`."""
-    for j in range(wanted.shape[0]):
-        if starts:
-            bias[j] = kept[j] - wanted[j]
-        wanted[j] += bias[j]
+        if s.keeps[0]:
+            s.bias[j] = kept[j] - wanted[j]
+        wanted[j] += s.bias[j]
+    s.keeps[0] = 0
+    if s.share[0] < 1.0:
+        s.elapsed[0] += dt
+        x = min(s.elapsed[0] / duration, 1.0)
+        s.share[0] = x * x * (3.0 - 2.0 * x)
+        for j in range(wanted.shape[0]):
+            wanted[j] = s.held[j] + s.share[0] * (wanted[j] - s.held[j])
 
 
 @inlined_exactly
@@ -64,8 +83,8 @@ def held_back(wanted, limit, rate, torque):
     return longest
 
 
-_FADE = compiled_exactly(fade)
-_KEEP = compiled_exactly(keep_torque)
+_START = compiled_exactly(start_transfer)
+_TRANSFER = compiled_exactly(transfer_torque)
 _HELD_BACK = compiled_exactly(held_back)
 
 
@@ -116,17 +135,26 @@ class BumplessTransfer(IndependentCopies):
         self.max_step = float(max_step)
         self.torque: Array = np.zeros(len(names))
         self.law: Controller | None = None
-        self.share = 1.0
         self.events: tuple[LimitEvent, ...] = ()
         self._before: Controller | None = None
-        self._held, self._kept, self._bias, self._wanted = np.zeros((4, len(names)))
-        self._keeps = 0  # 1 until the law starts with `_kept`
+        self._kept, self._wanted = np.zeros((2, len(names)))
+        self._transfer = record_fields.zeros(Transfer, m=len(names))
+        self._begin = BoundCall(_START, self._transfer, self.torque)
+        self._take_over = BoundCall(_TRANSFER, self._transfer, self._kept, self._wanted)
         self._is_biased = False
-        _KEEP(self._kept, 0, self._bias, self._wanted)  # compiles
-        _FADE(self._held, 0.0, self._wanted)  # compiles
+        self._begin(0.0, 0)  # compiles
+        self._take_over(0.0, 1.0)  # compiles
         _HELD_BACK(self._wanted, limits.torque, limits.torque_rate, self.torque)
         limits.apply(self._wanted, self.torque, 1.0)  # compiles
-        self._elapsed = self.held_back = 0.0
+        self.held_back = 0.0
+
+    @property
+    def share(self) -> float:
+        return float(self._transfer.share[0])
+
+    @share.setter
+    def share(self, value: float) -> None:
+        self._transfer.share[0] = value
 
     def activate(self, law: Controller, applied: Any = 0.0, kept: Array | None = None) -> None:
         """Start with `law`, from the torque (m,) that acts now; zero if brakes hold the arm.
@@ -137,9 +165,7 @@ class BumplessTransfer(IndependentCopies):
         names = self.actuators.motor_names
         applied = np.full(len(names), applied) if np.ndim(applied) == 0 else applied
         self.torque[:] = as_array("applied torque", applied, (len(names),), names)
-        self._start(law, None)
-        if kept is not None:
-            self._kept[:], self._keeps, self._is_biased = kept, 1, True
+        self._start(law, None, kept)
 
     def switch(self, law: Controller) -> None:
         """Change over to `law`; during another transfer, from the torque that was sent last.
@@ -154,7 +180,7 @@ class BumplessTransfer(IndependentCopies):
         law.stiffness[:] = self.law.stiffness
         self._start(law, self.law if self.share == 1.0 else None)
 
-    def _start(self, law: Controller, before: Controller | None) -> None:
+    def _start(self, law: Controller, before: Controller | None, kept: Array | None = None) -> None:
         if law.actuators.motor_names != self.actuators.motor_names:
             raise InputError(
                 f"the law is for the motors {', '.join(law.actuators.motor_names)}, but the robot "
@@ -162,14 +188,11 @@ class BumplessTransfer(IndependentCopies):
             )
         law.reset()
         self.law, self._before = law, before if self.duration else None
-        self.share = 0.0 if self.duration else 1.0
         self.held_back = 0.0
-        self._is_biased = False
-        self._fade_from_now()
-
-    def _fade_from_now(self) -> None:
-        self._elapsed = 0.0
-        self._held[:] = self.torque
+        self._is_biased = kept is not None
+        if kept is not None:
+            self._kept[:] = kept
+        self._begin(float(self.duration), int(self._is_biased))
 
     def update(
         self,
@@ -210,10 +233,10 @@ class BumplessTransfer(IndependentCopies):
         if before is not None:
             before.period = dt
             try:
-                self._held[:] = before.update(*state, **references)
+                self._transfer.held[:] = before.update(*state, **references)
             except DynamicsError:  # this may be why the law is changed: fade from the last torque
                 before = self._before = None
-                self._fade_from_now()
+                self._begin(float(self.duration), 0)
         self._send(dt, wanted)
         for each in (law, before):
             if each is not None:
@@ -232,13 +255,7 @@ class BumplessTransfer(IndependentCopies):
         if self._is_biased or self.share < 1.0:
             self._wanted[:] = wanted
             wanted = self._wanted
-        if self._is_biased:
-            _KEEP(self._kept, self._keeps, self._bias, wanted)
-            self._keeps = 0
-        if self.share < 1.0:
-            self._elapsed += dt
-            self.share = transfer_share(self._elapsed, self.duration)
-            _FADE(self._held, self.share, wanted)
+            self._take_over(float(self.duration), dt)
         self.torque[:], self.events = self.limits.apply(wanted, self.torque, dt)
         self.held_back = 0.0
         if self.events:

@@ -188,7 +188,9 @@ class HoldController(Controller):
 
     def _weight(self, q: Array) -> tuple[Array, None]:
         """Torques that the links need at rest at q, with the offset of their friction."""
-        self._inverse.state[0], self._inverse.state[1:] = q, 0.0
-        self._inverse_dynamics(self._inverse.state)
-        self._inverse.result[0] += self._offset
-        return self._inverse.result[0], None
+        self._inverse.state[0] = q  # its rates stay zero
+        self._inverse.update()
+        torque = self._inverse.result[0]
+        torque -= self.external_torque
+        torque += self._offset
+        return torque, None

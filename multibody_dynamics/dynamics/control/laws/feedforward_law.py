@@ -3,13 +3,12 @@
 
 """The torque feedforward of a desired motion, as a sum of named terms.
 
-    Q     = motion + gravity                       joint torques, with Q' and Q''
+    Q     = M q'' + C q' + g - J^T W               joint torques, with Q' and Q''
     tau_m = load + rotor + friction                motor torques; a single motor's load is Q
     theta = q + phi(Q), theta' = ..., theta'' = ...  required motion of the motors
 
-`motion` holds the inertial, Coriolis and centrifugal torques, less the contribution of applied
-wrenches. If the robot compensates gravity itself, the torque commands leave gravity out; the
-springs still deflect under it, so theta always includes it.
+W are the applied wrenches. If the robot compensates gravity itself, the torque commands leave
+gravity out; the springs still deflect under it, so theta always includes it.
 """
 
 from math import isfinite
@@ -32,8 +31,8 @@ class FeedforwardLaw(IndependentCopies):
     The caller writes `desired`, `stiffness` and `applied_wrenches`; `update` overwrites all other
     arrays in place. `desired` and `applied_wrenches` are the buffers of the inverse dynamics solver
     (its `state` and `applied_wrenches`), `joint_torque` is its result, and the springs read the
-    same `desired`: nothing is copied between them. `motion` is the result of a second solver,
-    without gravity, to which `update` copies both buffers.
+    same `desired`: nothing is copied between them. A second solver, without gravity, computes the
+    share of gravity where the robot compensates it.
 
     Attributes
     ----------
@@ -45,7 +44,7 @@ class FeedforwardLaw(IndependentCopies):
         robot compensates it.
     joint_torque : (n,) Q of the rigid links with gravity.
     motor : theta, theta', theta'' and tau_m, (m,) each; tau_m leaves out gravity as `torque` does.
-    motion, gravity : (3, n), terms of `torque`. load, friction_and_rotor : (m,), terms of tau_m.
+    load, friction_and_rotor : (m,), terms of tau_m.
     variant : how springs enter, see `dyn.elastic.VARIANTS`; may be set between calls.
     gravity_compensated_by_robot : may be set between calls.
     """
@@ -72,8 +71,7 @@ class FeedforwardLaw(IndependentCopies):
         self.desired: Array = self._complete.state
         self.applied_wrenches: Array = self._complete.applied_wrenches
         self.joint_torque: Array = self._complete.result[0]
-        self.motion: Array = self._weightless.result
-        self.gravity: Array = np.zeros((3, n))
+        self._gravity: Array = np.zeros((3, n))
         self.load: Array = np.zeros(m)
         self.friction_and_rotor: Array = np.zeros(m)
         self.torque: Array = np.zeros((3, n))
@@ -90,31 +88,33 @@ class FeedforwardLaw(IndependentCopies):
 
     def update(self) -> None:
         """Compute every output from `desired`, `stiffness` and `applied_wrenches`."""
-        self._weightless.state[:] = self.desired
-        self._weightless.applied_wrenches[:] = self.applied_wrenches
-        self._weightless.update()
         self._complete.update()
-        np.subtract(self._complete.result, self.motion, out=self.gravity)
-
         springs = self._springs[self.variant]
         springs.stiffness[:] = self.stiffness
         springs.update()
         self._motor_rows[:] = springs.result
         np.subtract(self.motor.torque, springs.load, out=self.friction_and_rotor)
-
-        self.torque[:] = self.motion
+        self.torque[:] = springs.carried
         self.load[:] = springs.load
         if self.gravity_compensated_by_robot:
-            self.load -= gravity_load(self.actuators, self.gravity[0])
-        else:
-            self.torque += self.gravity
-        if springs.carried is not springs.torque:  # with the friction of links
-            self.torque += springs.carried - springs.torque
+            gravity = self.gravity
+            self.torque -= gravity
+            self.load -= gravity_load(self.actuators, gravity[0])
         np.add(self.load, self.friction_and_rotor, out=self.motor.torque)
+
+    @property
+    def gravity(self) -> Array:
+        """(3, n) share of gravity in the joint torques of the last update, with rates; valid until
+        `desired` or `applied_wrenches` change."""
+        weightless = self._weightless
+        weightless.state[:] = self.desired
+        weightless.applied_wrenches[:] = self.applied_wrenches
+        weightless.update()
+        return np.subtract(self._complete.result, weightless.result, out=self._gravity)
 
     def move_base(self, pose: Array, rates: Array) -> None:
         """Use this motion of the base from the next update on, see :meth:`.ModelSolver.move_base`;
-        `gravity` and `motion` then are the torques with the base so moved."""
+        `gravity` is then that on the base so moved."""
         self._complete.move_base(pose, rates)
         self._weightless.move_base(pose, rates)
 

@@ -190,15 +190,12 @@ static void stop_on_links(robot_controller *c, double torque[MOTORS])
 /* The next torque is that of another law, into which it fades over `duration`. */
 static void start_law(robot_controller *c, double duration)
 {
+    const int keeps = !robot_is_following(c->modes.mode) && robot_keeps_torque(&c->modes);
     c->modes.is_new = 0;
-    c->elapsed = 0.0;
     c->feedback_share = 1.0;
     c->interval = c->held_back = 0.0;
     c->duration = duration;
-    c->is_fading = duration > 0.0;
-    c->keeps = !robot_is_following(c->modes.mode) && robot_keeps_torque(&c->modes);
-    copy_row(ZEROS, c->bias, MOTORS);
-    copy_row(c->torque, c->held, MOTORS);
+    robot_start_transfer(&c->transfer, c->torque, duration, keeps);
     copy_row(ZEROS, c->now.result[1], 2 * MOTORS);
     settle_springs(&c->now);
     settle_springs(&c->later);
@@ -211,14 +208,7 @@ static void start_law(robot_controller *c, double duration)
 static void send(robot_controller *c, double dt, double wanted[MOTORS])
 {
     const robot_parameters *p = &c->parameters;
-    robot_keep_torque(c->modes.held, c->keeps, c->bias, wanted);
-    c->keeps = 0;
-    if (c->is_fading) {
-        c->elapsed += dt;
-        const double share = robot_transfer_share(c->elapsed, c->duration);
-        robot_faded(c->held, share, wanted);
-        c->is_fading = share < 1.0;
-    }
+    robot_transfer_torque(&c->transfer, c->modes.held, wanted, c->duration, dt);
     const int limited = robot_limit_torque(wanted, c->torque, p->torque_limit, p->torque_rate_limit,
                                            dt, c->torque);
     c->held_back = robot_held_back(wanted, p->torque_limit, p->torque_rate_limit, c->torque);
@@ -457,7 +447,7 @@ int robot_activate(robot_controller *c, const double *torque)
 void robot_deactivate(robot_controller *c)
 {
     robot_end_modes(&c->modes);
-    c->is_active = c->has_begun = c->is_fading = 0;
+    c->is_active = c->has_begun = 0;
     end_motion(c);
     copy_row(ZEROS, c->torque, MOTORS);
 }

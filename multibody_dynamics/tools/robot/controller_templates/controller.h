@@ -81,13 +81,11 @@ typedef struct {
     double hold_q[ROBOT_JOINTS]; /* links in equilibrium on their springs */
 
     /* transfer and limits */
-    double torque[ROBOT_MOTORS], held[ROBOT_MOTORS];
-    double elapsed, duration, feedback_share;
+    robot_transfer transfer;
+    double torque[ROBOT_MOTORS];
+    double duration, feedback_share;
     double interval;  /* s, the longest one between two states of late */
     double held_back; /* s, until rate limits permit the last torque that was wanted */
-    int is_fading;
-    int keeps;                 /* 1 until the law starts with the torque that holds the arm */
-    double bias[ROBOT_MOTORS]; /* with which it does so */
 } robot_controller;
 
 /* The limits of streams, and the settings, that were designed for this robot. */
