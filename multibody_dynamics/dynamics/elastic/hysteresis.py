@@ -52,7 +52,7 @@ SLIP_STIFFNESS, SLIP_TORQUE, SLIP_ROW = 0, 1, 2
 
 CORNER = 0.8  # share of its torque up to which an element sticks
 SLIP_ITERATIONS = 12
-SLIP_RESOLUTION = 1e-15
+SLIP_RESOLUTION = 1e-9  # rad or m; the step to it has squared the error, to less than rounding
 
 
 @inlined
@@ -73,7 +73,7 @@ def _slipped(h, stiffness, limit, x, side):
         return side * limit * y, stiffness, 0.0
     width = 1.0 - CORNER
     w = (y - CORNER) / width
-    if far > 0.0:
+    if far > 0.0 and w < 1.0:
         t = np.tanh(far / width)
         w = (w + t) / (1.0 + w * t)
     share = 1.0 - w * w

@@ -17,7 +17,7 @@ which counts the errors between zero crossings that exceed a limit.
 from ...core import inlined_exactly
 
 SWINGS = 5  # in a row
-LONGEST = 0.125  # s: slower oscillations are left to the feedback
+LONGEST = 0.2  # s: slower oscillations are left to the feedback
 FLOOR = 0.02  # of the largest disturbance
 SHARE = 0.3  # of the reference's variation
 KEPT = 0.9  # of the swing before
