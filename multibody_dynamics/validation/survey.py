@@ -463,7 +463,7 @@ def _cutoff(
     found = []
     for look in looks:
         qualities = [Quality(source.topic, ()) for source in sources]
-        pieces = list(aligned(iter(look), sources, qualities, grid))
+        pieces = list(aligned(iter(look), sources, qualities, grid, _ignore))
         if not pieces:
             continue
         keys = np.concatenate([keys for keys, _ in pieces])
@@ -476,3 +476,7 @@ def _cutoff(
                 found.append(max(each, 4.0 * rate / len(signal)))
     highest = min(FASTEST, HIGHEST * rate)
     return min(float(np.median(found)), highest) if found else highest
+
+
+def _ignore(error: Exception) -> None:
+    """Errors are reported by the pass over the whole recording."""
