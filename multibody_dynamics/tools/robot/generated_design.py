@@ -114,6 +114,8 @@ class ControllerOptions:
     def __post_init__(self) -> None:
         if self.law not in GENERATED_LAWS:
             raise InputError(f"law '{self.law}': expected one of {', '.join(GENERATED_LAWS)}")
+        if not self.period > 0.0:
+            raise InputError(f"period is {self.period} s: must be positive")
         for name in ("delay", "disturbance_bandwidth"):
             if not getattr(self, name) >= 0.0:
                 raise InputError(f"{name} is {getattr(self, name)}: must be zero or greater")

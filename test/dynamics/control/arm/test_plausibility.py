@@ -261,7 +261,7 @@ def test_an_arm_is_not_activated_with_an_encoder_that_is_too_coarse_for_the_gain
     for k in range(20):
         made.measure(sample(made, k, arm.rest, coarse + 0.1 * (k % 2) * np.array([0.0, 1.0])))
     made.activate()
-    command = made.update(sample(made, 20, arm.rest, theta))
+    command = made.update(sample(made, 20, arm.rest, coarse))
     assert (command.torque, command.mode) == (None, Mode.INACTIVE)
     (event,) = command.events
     assert event.fault.code == IMPLAUSIBLE

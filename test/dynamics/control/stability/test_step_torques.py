@@ -35,7 +35,8 @@ def test_a_fast_cycle_sees_the_peak_of_the_continuous_filter(order):
 
 @pytest.mark.parametrize("law", LAWS)
 def test_no_step_changes_a_torque_by_more_and_one_by_about_as_much(law):
-    """Through the filter, with which the position follows a step before the velocity has peaked."""
+    """Through the filter, with which the position follows a step before the velocity has peaked;
+    a fifth is left to what laws remember, a hundredth to observers of disturbances."""
     arm = linear_arm()
     made, rest = law_of(arm, law, period=PERIOD), at_rest(*arm)
     (q, _, theta, _), second, _ = at_start(arm)
@@ -51,9 +52,10 @@ def test_no_step_changes_a_torque_by_more_and_one_by_about_as_much(law):
             x, v = filtered.update(cycle * PERIOD, shown)[:2]
             made.update(desired, x[:n], v[:n], x[n:], v[n:], stiffness=second, ahead=desired)
             found.append(made.torque.copy())
-        peak = np.abs(np.array(found[10:13]) - found[9]).max(axis=0) / STEP
-        np.testing.assert_array_less(peak, 1.05 * torques[:, k] + 1e-6 * torques.max())
-        np.testing.assert_array_less(0.4 * torques[:, k], peak + 0.05 * torques.max())
+        peak = np.abs(np.array(found[10:13]) - found[9]).max() / STEP
+        expected = torques[:, k].max()
+        assert peak < 1.2 * expected + 0.01 * torques.max()
+        assert 0.4 * expected < peak + 0.05 * torques.max()
 
 
 def test_the_needed_resolution_changes_some_torque_by_its_limit():
