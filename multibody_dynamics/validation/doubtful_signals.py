@@ -216,7 +216,7 @@ def doubtful_efforts(
 def doubtful_run(
     run: MeasuredRun, model: MultibodyModel, actuators: Actuators | None = None
 ) -> list[str]:
-    """What is wrong with the positions, efforts and deflections of a run, by joint.
+    """What is wrong with the times, positions, efforts and deflections of a run, by joint.
 
     A torque sensor, the motors of a joint and its deflected spring must all follow the torque of
     the links, of the known robot.
@@ -231,6 +231,10 @@ def doubtful_run(
     ]
     if not np.isfinite(run.q).all():  # of a joint that was not measured
         return notes
+    if pace := doubtful_pace(
+        model, run.rate * np.abs(np.diff(run.q, axis=0)).max(axis=0, initial=0.0)
+    ):
+        notes.append(pace)
     moves, gears = np.eye(model.n), None
     springs, bends = np.zeros((2, *run.q.shape))
     if actuators is not None:

@@ -158,6 +158,13 @@ def test_runs_whose_signals_do_not_fit_the_robot(change, text):
         assert any(re.match(f"{name}: .*{text}", note) for note in notes), notes
 
 
+def test_a_run_with_times_in_ms_is_noticed():
+    (model, actuators), run = planar(), elastic_run()
+    slow = replace(run, rate=1e-3 * run.rate)
+    assert doubtful_signals.doubtful_run(run, model, actuators) == []
+    assert any("in ms?" in note for note in doubtful_signals.doubtful_run(slow, model, actuators))
+
+
 def test_late_encoders_behind_stiff_springs_are_not_taken_for_exchanged_columns():
     """As on an industrial robot, where encoders 3 ms apart see more than its springs deflect."""
     (model, actuators), run = planar(), elastic_run()
