@@ -8,7 +8,6 @@ report springs beyond their travel and infeasible second outputs.
 """
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -144,7 +143,6 @@ class MotorFeedforward(IndependentCopies):
         self.stiffness[0] = resting_second_outputs(actuators)
         self.states = np.zeros(actuators.state_count)
         self.deflection = self.states[:n]
-        self.settle()
         self.result = np.zeros((4, m))
         self.command = MotorCommand(*self.result)
         self.spring_deflection = np.zeros(m)
@@ -158,10 +156,13 @@ class MotorFeedforward(IndependentCopies):
             self.load, self.result, self.flags,
         )  # fmt: skip
         tables = (joints, laws, pieces, None)
-        self._advance = partial(compiled_advance_filters, *tables, self.carried, self.states)
-        self._advance_bristles = partial(compiled_advance_bristles, joints, self.state, self.states)
+        self._advance = BoundCall(compiled_advance_filters, *tables, self.carried, self.states)
+        along = joints, self.state, self.states
+        self._advance_bristles = BoundCall(compiled_advance_bristles, *along)
         self._has_bristles = bool(actuators.bristle_state.any())
         self._has_memory = bool(actuators.has_memory.any())
+        self.advance(0.0)  # compiles
+        self.settle()
 
     def update(self) -> MotorCommand:
         """Compute `result` from `state`, `torque`, `stiffness`, `deflection`; return `command`."""
@@ -233,9 +234,10 @@ class SpringSolver(IndependentCopies):
         )  # fmt: skip
         if actuators.slip_count:
             results = self.states, self.torque, self.load
-            self._parts = self.update, partial(compiled_add_slip, joints, *results)
+            self._parts = self.update, BoundCall(compiled_add_slip, joints, *results)
             self.states[: actuators.n] = np.nan
-            self._follow_slip = partial(compiled_follow_slip, joints, self.deflection, self.states)
+            moved = self.deflection, self.states
+            self._follow_slip = BoundCall(compiled_follow_slip, joints, *moved)
             self.update = self._update_with_slip
         self._lower, self._upper = actuators.spring_travel.T
         self.update()
