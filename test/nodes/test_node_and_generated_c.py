@@ -398,7 +398,7 @@ def set_resolution(arm: Node | Generated, resolution: float, *, hides_steps: boo
 
 @needs_compiler
 def test_encoders_too_coarse_for_the_gains_stop_the_arm(ros, tmp_path):
-    """Motor encoders of 7 bits: the stop smooths their positions. It may fail, and is damped then."""
+    """Motor encoders of 7 bits: the stop smooths their positions; if it fails, it is damped."""
     for arm in (Generated(two_links(), tmp_path), Node(ros, frozen_distance=0.0)):
         set_resolution(arm, 2.0 * np.pi / 2**7)
         arm.move(arm.plant.q + 0.6, 1.0)
