@@ -3,7 +3,6 @@
 
 """A simulated arm in lockstep with the flatness controller node, in simulated time."""
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -117,8 +116,8 @@ class Arm:
         publisher.publish(message)
 
     def hidden(self) -> float:
-        """rad, small waves on top of the steps of an encoder, which hide its resolution."""
-        return 1e-6 * math.sin(50e-9 * self.now) if self.hides_steps else 0.0
+        """rad, a flicker on top of the steps of an encoder, which hides its resolution."""
+        return 1e-8 * (self.now // STEP % 2) if self.hides_steps else 0.0
 
     def send_links(self, stamp: int | None = None) -> None:
         r = self.plant

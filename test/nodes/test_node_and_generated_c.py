@@ -154,7 +154,7 @@ class Generated:
         own, theta = self.resolution, self.plant.theta.copy()
         if own:
             theta = np.round(theta / own) * own
-            theta += 1e-6 * math.sin(50.0 * self.time) if self.hides_steps else 0.0
+            theta += 1e-8 * (round(self.time / PERIOD) % 2) if self.hides_steps else 0.0
         self.c.update(
             self.time,
             self.plant.q + self.leap,
@@ -362,7 +362,7 @@ def test_every_fault_has_the_same_answer(ros, tmp_path):
 
 @needs_compiler
 def test_a_stop_that_drives_the_arm_away_is_damped_and_ends(ros, tmp_path):
-    """Motor encoders of 7 bits, with waves that hide their steps, and torques that change by 2 N m
+    """Motor encoders of 7 bits, whose steps a flicker hides, and torques that change by 2 N m
     per cycle: a second of damping, then the brakes, which were called for, have to hold the arm."""
     rate = 1000.0
     limits = {"torque_rate_limits": [rate, rate]}
