@@ -980,21 +980,21 @@ void ElasticJointController::announce(const Report & report)
   if (report.is_implausible) {
     const auto & found = report.implausible;
     const std::string joint = robot_joint_names[found.joint];
-    const std::string cause = found.mistake == ROBOT_EXCHANGED_SIDES ?
-      "links and motors are exchanged" : found.mistake == ROBOT_EXCHANGED_JOINTS ?
-      "exchanged with '" + std::string(robot_joint_names[found.other]) + "'" :
-      "names, signs, units, gear ratios, or springs of another robot";
     if (found.mistake == ROBOT_COARSE_ENCODER) {
       RCLCPP_ERROR(
         logger, "not activated: an encoder of '%s' has steps of %.3g; steps of %.3g change a "
         "torque by its limit. Use finer encoders, or lower the bandwidths", joint.c_str(),
         found.misfit, found.allowed);
-      return;
+    } else {
+      const std::string cause = found.mistake == ROBOT_EXCHANGED_SIDES ?
+        "links and motors are exchanged" : found.mistake == ROBOT_EXCHANGED_JOINTS ?
+        "exchanged with '" + std::string(robot_joint_names[found.other]) + "'" :
+        "names, signs, units, gear ratios, or springs of another robot";
+      RCLCPP_ERROR(
+        logger, "implausible states, not activated: '%s' carries %.4g that its weight does not "
+        "explain; allowed: %.4g (external_load). Likely cause: %s", joint.c_str(), found.misfit,
+        found.allowed, cause.c_str());
     }
-    RCLCPP_ERROR(
-      logger, "implausible states, not activated: '%s' carries %.4g that its weight does not "
-      "explain; allowed: %.4g (external_load). Likely cause: %s", joint.c_str(), found.misfit,
-      found.allowed, cause.c_str());
   }
   if (report.output.state == announced_state_ && report.output.fault == announced_fault_) {
     return;
