@@ -14,10 +14,10 @@ from types import ModuleType
 from typing import Any
 
 from multibody_dynamics.resources import NAME, share_directory
-from page_scripts import reference
+from multibody_dynamics.tools import cli
 
 FILES = sorted((share_directory() / "launch").glob("*.launch.py"))
-HELPER = ast.parse((Path(reference.__file__).parent / "launch_arguments.py").read_text())
+HELPER = ast.parse((Path(cli.__file__).parent / "launch_arguments.py").read_text())
 HELPER_NAME = f"{NAME}.tools.launch_arguments"
 SETUP = (Path(__file__).parents[1] / "setup.py").read_text().replace("{name}", NAME)
 EXECUTABLES = set(re.findall(r'"(\w+) = [\w.]+:main"', SETUP))

@@ -32,7 +32,7 @@ def as_real(name: str, value: Any) -> Array:
     except (TypeError, ValueError) as error:
         raise InputError(f"{name}: not an array of numbers ({error})") from None
     if raw.dtype.kind not in "fiu" or _has_booleans(value):
-        found = "None" if value is None else f"an array of {raw.dtype}"
+        found = f"an array of {raw.dtype}" if raw.ndim else repr(value)
         found = "true or false" if _has_booleans(value) else found
         raise InputError(f"{name}: expected real numbers, got {found}")
     if np.ma.is_masked(value):

@@ -166,7 +166,7 @@ def test_invalid_input_is_reported(tmp_path, capsys):
     good = "t,q shoulder,q elbow\n0,0,0\n1,1,1\n"
     assert "no such file" in rejected("none.csv", None)
     assert "end in .csv or .yaml" in rejected("a.txt", "")
-    assert "must name 2 columns" in rejected("b.csv", "t,q a,q b\n1,2\n")
+    assert "line 2: 2 cells in 3 columns" in rejected("b.csv", "t,q a,q b\n1,2\n")
     assert "no column is named 'q JOINT'; the columns are t, x" in rejected("c.csv", "t,x\n0,1\n")
     assert "'times' is missing" in rejected("d.yaml", "joint_names: [shoulder, elbow]\n")
     assert "0 documents" in rejected("e.yaml", "")

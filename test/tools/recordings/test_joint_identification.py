@@ -86,16 +86,17 @@ def test_the_drives_of_a_five_bar_are_identified_and_written_back(tmp_path, caps
     found = dyn.identification.read_identified(out)
     for joint, drive in zip(model.joint_names, drives, strict=True):
         for part, name, value in (
-            (found.springs, "stiffness", drive.spring.K),
-            (found.motors, "inertia", drive.motor.inertia),
-            (found.motors, "viscous", 0.8),
-            (found.motors, "coulomb", 0.7),
+            ("springs", "stiffness", drive.spring.K),
+            ("motors", "inertia", drive.motor.inertia),
+            ("motors", "viscous", 0.8),
+            ("motors", "coulomb", 0.7),
         ):
-            assert part[joint][name].value == pytest.approx(value, rel=0.05), (joint, name)
-            assert abs(part[joint][name].value - value) < 5.0 * part[joint][name].error
+            estimate = found[part][joint][name]
+            assert estimate.value == pytest.approx(value, rel=0.05), (joint, name)
+            assert abs(estimate.value - value) < 5.0 * estimate.error
     assert "base parameters are determined" in capsys.readouterr().out
-    assert cli.main(["write-back", str(out), *robot, "-o", str(tmp_path)]) == 0
-    again = dyn.load_actuators(tmp_path / springs.name, model.joint_names)
+    assert cli.main(["write-back", str(out), *robot, "-o", str(tmp_path / "back")]) == 0
+    again = dyn.load_actuators(tmp_path / "back" / springs.name, model.joint_names)
     assert [each.spring.K for each in again.actuators] == pytest.approx([230.0, 180.0], rel=0.02)
     only = ["--only", "springs", "-o", str(tmp_path / "springs")]
     assert cli.main(["identify", files[0], *robot, *only]) == 0

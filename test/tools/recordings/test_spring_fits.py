@@ -277,7 +277,7 @@ def test_missing_data_in_a_recording_is_reported(tmp_path, capsys):
     )
     for name, text, says in (
         ("a.txt", "", "ending in .csv, .npz"),
-        ("b.csv", "t,q a\n1,2,3\n", "must name 3 columns"),
+        ("b.csv", "t,q a\n1,2,3\n", "line 2: 3 cells in 2 columns"),
         ("c.csv", "t,q a\n1,2\n2,3\n", "theta is missing"),
         ("d.csv", "t,q a,theta a\n1,2,1\n1,3,1\n", "t must increase"),
         ("e.csv", "t,q a,theta a\n1,x,1\n", "not a table of numbers"),

@@ -346,7 +346,9 @@ class Arm(IndependentCopies):
     def measure(self, sample: Sample) -> None:
         """Update the measured and the acting state, as :meth:`update` does. Raises InputError for
         invalid signals, and then leaves the state unchanged."""
-        self._measure(self._valid.unwrapped(sample))
+        sample = self._valid.unwrapped(sample)
+        self._valid.note_steps(sample)
+        self._measure(sample)
 
     @property
     def judges_returns(self) -> bool:
@@ -379,6 +381,7 @@ class Arm(IndependentCopies):
                 compares=not observes,
                 can_stop_on_links=self.laws.on_links is not None and not observes,
             )
+        self._valid.note_steps(sample)
         return self.respond(sample)
 
     def respond(self, sample: Sample) -> Command:

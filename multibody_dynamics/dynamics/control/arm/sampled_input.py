@@ -38,7 +38,6 @@ def take_input(
     its positions itself. The other arguments are those of :func:`.take_samples`.
     """
     compiled_unwrap(p, samples, a.joint_of_motor, q, theta)
-    compiled_note_encoder_steps(steps, q, theta)
     sides = compiled_notice_frozen(
         a.joint_of_motor, a.torque_share, counts, frozen, p.frozen_distance, q, theta,
         desired[0] if has_motion else q,
@@ -57,3 +56,5 @@ def take_input(
     compiled_take_samples(
         p, samples, counts, now, links_at, motors_at, q, theta, agrees, elapsed, desired, reference
     )
+    if samples.is_complete[0] != 0:
+        compiled_note_encoder_steps(steps, q, theta)

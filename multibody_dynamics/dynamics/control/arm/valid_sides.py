@@ -123,10 +123,7 @@ class ValidSides(IndependentCopies):
     def unwrapped(self, sample: Sample) -> Sample:
         """The sample with the positions of continuous joints in the turn nearest the last ones, at
         first as they are; those of motors at first in the turn nearest their links."""
-        if sample.signals is None:
-            return sample
-        if not self._has_turns:
-            self._note_steps_of(sample.signals)
+        if sample.signals is None or not self._has_turns:
             return sample
         signals, link = dict(sample.signals), None
         for side, turn, last in zip(POSITIONS.values(), self._turns, self._positions, strict=True):
@@ -137,17 +134,19 @@ class ValidSides(IndependentCopies):
                 last[:] = np.where(np.isnan(last), link[self._actuation.joint_of_motor], last)
             signals[side] = link = in_nearest_turn(turn, last, row)
             last[:] = np.where(np.isfinite(link), link, last)
-        self._note_steps_of(signals)
         return sample._replace(signals=signals)
 
-    def _note_steps_of(self, signals: Mapping[str, Array]) -> None:
-        """Note how the positions have changed, of those that are measured."""
-        before = self.steps.q, self.steps.theta
+    def note_steps(self, sample: Sample) -> None:
+        """Note how the positions have changed, if those of both sides count."""
+        signals = sample.signals
+        if signals is None or sample.missing or sample.is_late or not sample.is_complete:
+            return
+        last = self.steps.q, self.steps.theta  # of a side that is not measured
         rows = [
-            np.asarray(signals.get(name, last), dtype=np.float64)
-            for name, last in zip(POSITIONS.values(), before, strict=True)
+            np.asarray(signals.get(name, row), dtype=np.float64)
+            for name, row in zip(POSITIONS.values(), last, strict=True)
         ]
-        if all(row.shape == last.shape for row, last in zip(rows, before, strict=True)):
+        if all(row.shape == other.shape for row, other in zip(rows, last, strict=True)):
             self._note_steps(*rows)
 
     def of(

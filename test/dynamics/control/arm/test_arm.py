@@ -917,7 +917,8 @@ def test_the_damping_after_a_failed_stop_needs_motor_states():
     made.design(arm.rest)
     made.activate()
     (q, _, theta, _), _, _ = at_start(arm)
-    places = np.concatenate([np.zeros(50), np.linspace(0.0, 6.0, 2000)])  # 3 rad/s
+    slow = np.linspace(0.0, 1e-4, 10)  # which shows that the encoders are fine
+    places = np.concatenate([np.zeros(50), slow, np.linspace(0.0, 6.0, 2000)])  # 3 rad/s
     for k, x in enumerate(places):
         command = made.update(sample_of(made, k * DELAY_PERIOD, q + x, theta + x))
         if made.supervisor.is_final:

@@ -529,6 +529,8 @@ SITUATIONS = st.builds(
     q=st.builds(lambda a, b: np.array([a, b]), st.floats(-1.0, 1.0), st.floats(-1.0, 1.0)),
     theta=st.builds(lambda a, b: np.array([a, b]), st.floats(-1.0, 1.0), st.floats(-1.0, 1.0)),
     springs=st.builds(lambda a: np.array([a, 0.0]), st.floats(-200.0, 200.0)),
+    link_step=st.builds(lambda a: np.array([a, 0.0]), st.floats(0.0, 0.1)),
+    motor_step=st.builds(lambda a: np.array([0.0, a]), st.floats(0.0, 0.1)),
 )
 STEPS = st.lists(
     st.tuples(
