@@ -93,7 +93,7 @@ class Arm:
         self.now = 100 * SECOND
         self.torque = np.zeros(len(self.actuators.motors))
         self.is_stuck = self.is_answered = False
-        self.resolution, self.hides_steps = 0.0, False  # rad, of the motor encoders
+        self.resolution = 0.0  # rad, of the motor encoders
         self.leap = 0.0  # rad, by which links seem to be elsewhere
         self.clock = ros.publisher(Clock, "/clock")
         self.links = ros.publisher(JointState, "joint_states", readers=0)
@@ -115,10 +115,6 @@ class Arm:
         set_stamp(message.header.stamp, self.now if stamp is None else stamp)
         publisher.publish(message)
 
-    def hidden(self) -> float:
-        """rad, a flicker on top of the steps of an encoder, which hides its resolution."""
-        return 1e-8 * (self.now // STEP % 2) if self.hides_steps else 0.0
-
     def send_links(self, stamp: int | None = None) -> None:
         r = self.plant
         rows = (r.q + self.leap, r.qd, r.joint_torque)
@@ -127,7 +123,7 @@ class Arm:
     def send_motors(self, stamp: int | None = None) -> None:
         r = self.plant
         own = self.resolution
-        theta = np.round(r.theta / own) * own + self.hidden() if own else r.theta
+        theta = np.round(r.theta / own) * own if own else r.theta
         rows = (theta, r.thetad, r.motor_torque)
         self.send(self.motors, self.actuators.motor_names, rows, stamp)
 

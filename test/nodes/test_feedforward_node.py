@@ -409,6 +409,26 @@ def test_invalid_configurations_are_explained_and_can_be_corrected(ros, tmp_path
     assert "Traceback" not in node.output
 
 
+def test_a_continuous_joint_takes_the_nearest_turn_and_crosses_that_of_the_driver(ros, tmp_path):
+    robot = ROBOT.replace('"turret" type="revolute"', '"turret" type="continuous"')
+    ros.start("feedforward_node", settings(tmp_path, robot_description=robot, start_tolerance=0.5))
+    arm = Arm(ros, position=[3.0, -0.4, 0.7])
+    turret = lambda: arm.motor[-1].points[0].positions[arm.motor[-1].joint_names.index("turret")]  # noqa: E731
+    arm.drive(lambda: arm.motor, "a command")
+    for goal, reached in ((-2.9, 2.0 * np.pi - 2.9), (3.0, 3.0)):
+        first = len(arm.motor)
+        arm.move([[goal, -0.4, 0.7]], [0.6])
+
+        def follow() -> None:
+            arm.position[0] = np.remainder(turret() + np.pi, 2.0 * np.pi) - np.pi
+            arm.send()
+
+        ros.until(lambda at=reached: abs(turret() - at) < 0.02, "the goal", each=follow)
+        places = [message.points[0].positions for message in arm.motor[first:]]
+        at = arm.motor[-1].joint_names.index("turret")
+        assert all(2.9 < place[at] < 3.5 for place in places)
+
+
 @pytest.mark.parametrize("kind", ["trajectory", "odometry"])
 def test_a_base_that_turns_and_accelerates(ros, tmp_path, kind):
     """Torques hold the arm on a base that has been tilted, and follow its planned motion."""

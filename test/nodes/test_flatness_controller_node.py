@@ -524,6 +524,32 @@ def test_a_simulated_arm_is_controlled_in_lockstep(ros, plant, bound):
     assert (np.diff(stamps) == STEP).all()  # no state was left without its torque
 
 
+def test_with_a_timer_each_state_is_used_once_with_its_stamp(ros):
+    """Neither states that wait for the timer nor ticks without one shake the torque."""
+    arm = Arm(ros, update_rate=SECOND / STEP)
+    arm.start()
+    begin = len(arm.answers)
+    arm.move([0.0, 0.0], 0.6)
+    for k in range(400):
+        arm.step(links=k % 50 != 7, motors=k % 50 not in (7, 8))
+    arm.run(0.1)
+    assert np.abs(arm.plant.q).max() < 0.02
+    assert "missing" not in arm.node.output
+    steps = np.abs(np.diff(numbers(arm.answers[begin:]), axis=0)).max(axis=0)
+    assert (steps < 0.05 * arm.model.limits.effort).all()
+
+
+def test_the_loop_is_judged_when_the_node_is_configured(ros):
+    arm = Arm(ros, design_position=[-0.4, -0.4], motor_bandwidth=[30.0], judged_poses=100)
+    arm.start()
+    arm.run(0.1)
+    arm.until_shown(lambda: ros.diagnosis(": law")[1] == "motor_pd", "the law")
+    values = ros.diagnosis(": law")[2]
+    assert float(values["share of unstable poses: motor_pd"]) == 0.0
+    assert values["stability: motor_pd"].startswith("stable at 101 poses, with a delay of 1 ms")
+    assert "law 'hold': stable at 101 poses" in arm.node.output
+
+
 def test_bandwidths_are_lowered_for_a_model_that_is_30_percent_off(ros):
     """With gains of the whole arm, which are designed in the background as the arm moves."""
     arm = Arm(

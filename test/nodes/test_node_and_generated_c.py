@@ -362,27 +362,28 @@ def test_every_fault_has_the_same_answer(ros, tmp_path):
 
 @needs_compiler
 def test_a_stop_that_drives_the_arm_away_is_damped_and_ends(ros, tmp_path):
-    """Motor encoders of 7 bits, whose steps a flicker hides, and torques that change by 2 N m
-    per cycle: a second of damping, then the brakes, which were called for, have to hold the arm.
-    Messages take their time, and what the steps do with it differs: the node may also follow."""
+    """In C by motor encoders of 7 bits, whose steps a flicker hides. What these do to the node
+    depends on when messages arrive, so there the arm turns by itself. Torques change by 2 N m per
+    cycle: a second of damping, then the brakes, which were called for, have to hold the arm."""
     rate = 1000.0
     limits = {"torque_rate_limits": [rate, rate]}
     c = Generated(two_links(), tmp_path, torque_rate=rate, base_frequency=0.0)
     node = Node(ros, law="motor_pd", base_frequency=0.0, frozen_distance=0.0, **limits)
+    set_resolution(c, 2.0 * np.pi / 2**7)
+    c.hides_steps = True
     for arm in (c, node):
-        set_resolution(arm, 2.0 * np.pi / 2**7, hides_steps=True)
         arm.move(arm.plant.q + 1.0, 1.0)
-        for _ in range(round(2.0 / PERIOD)):
+        for _ in range(round(4.0 / PERIOD)):
             before = arm.torque
-            arm.cycle()
+            if arm is c:
+                arm.cycle()
+            else:
+                arm.run_away(PERIOD)
             assert np.abs(arm.torque - before).max() <= rate * PERIOD * (1.0 + 1e-6)
             if len(arm.events()) == 1:
                 place = arm.plant.q.copy()
             if len(arm.events()) > 1:
                 break
-        if isinstance(arm, Node) and not arm.events():
-            assert np.abs(arm.plant.qd).max() < 6.0
-            continue
         assert arm.events()[1] == ("stop failed", "lost")
         speeds = []
         for _ in range(round(0.9 / PERIOD)):
@@ -391,13 +392,14 @@ def test_a_stop_that_drives_the_arm_away_is_damped_and_ends(ros, tmp_path):
         assert abs(arm.plant.q[0] - place[0]) < 2.0, type(arm)  # 5.3 without that
         assert max(speeds[-50:]) < max(speeds[:50]), type(arm)
         if isinstance(arm, Node):
+            assert arm.arm.is_answered
             arm.run(0.3)
             assert not arm.arm.is_answered
 
 
-def set_resolution(arm: Node | Generated, resolution: float, *, hides_steps: bool = False) -> None:
+def set_resolution(arm: Node | Generated, resolution: float) -> None:
     own = arm.arm if isinstance(arm, Node) else arm
-    own.resolution, own.hides_steps = resolution, hides_steps
+    own.resolution = resolution
 
 
 @needs_compiler

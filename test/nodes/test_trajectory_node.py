@@ -299,3 +299,9 @@ def test_inconsistent_parameters_are_rejected(tmp_path):
         (for_the_arm(motion="rest_to_rest", waypoints=(0.1, 0.2, 0.3)), "waypoints 3 values"),
         error=ParameterError,
     )
+
+
+def test_stamps_are_exact_to_the_nanosecond():
+    message = JointTrajectory()
+    messages.set_stamp(message.header.stamp, 1_700_000_000_123_456_789)
+    assert messages.nanoseconds(message.header.stamp) == 1_700_000_000_123_456_789

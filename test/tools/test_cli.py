@@ -99,6 +99,18 @@ def test_without_arguments_it_shows_the_usage():
     assert "Traceback" not in run.stderr
 
 
+def test_inspect(capsys):
+    assert cli.main(["inspect", PANDA, "--no-timing"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("panda: arm with 7 joints\n7 joints (7 revolute), 7 moving bodies")
+    assert "merged: panda_link8" in printed
+
+
+def test_inspect_shows_every_number_with_tables(capsys):
+    assert cli.main(["inspect", PANDA, "--no-timing", "--tables"]) == 0
+    assert "Inertia about the COM" in capsys.readouterr().out
+
+
 @pytest.mark.filterwarnings("always")
 def test_warnings_are_printed_in_one_line(capsys, tmp_path):
     file = tmp_path / "damped.urdf"
@@ -190,6 +202,17 @@ def test_invalid_robots_are_rejected(capsys, tmp_path, command):
     file.write_text("<robot name='x'>")
     assert "bad.urdf" in rejected(capsys, command, str(file))
     assert "absent.urdf" in rejected(capsys, command, str(tmp_path / "absent.urdf"))
+
+
+def test_demo_rejects_files_before_it_starts_nodes(capsys, tmp_path):
+    output = ["--output", str(tmp_path / "out")]
+    assert "absent.urdf" in rejected(capsys, "demo", "--urdf", "absent.urdf", *output)
+    assert "absent.yaml" in rejected(capsys, "demo", "--elastic-joints", "absent.yaml", *output)
+    springs = tmp_path / "springs.yaml"
+    springs.write_text("joints: {elbow: {spring: rigid, motor: {}}}")
+    printed = rejected(capsys, "demo", "--elastic-joints", str(springs), *output)
+    assert "springs.yaml" in printed
+    assert "elbow" in printed
 
 
 @pytest.mark.parametrize("command", ["inspect", "torque-report", "study", "identify-springs"])

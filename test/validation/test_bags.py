@@ -197,6 +197,22 @@ def test_malformed_messages_are_left_out_and_reported(tmp_path):
     assert np.array_equal(np.concatenate(found), STAMPS)
 
 
+def test_messages_before_damage_are_read(tmp_path):
+    long = [
+        (topic, at + k * 10**10, raw) for k in range(5) for topic, at, raw in MESSAGES
+    ]  # several chunks
+    path = write_bag(tmp_path / "bag", long, plugin=MCAP, mode=CompressionMode.STORAGE)
+    file = path / "bag.mcap"
+    raw = bytearray(file.read_bytes())
+    middle = slice(len(raw) * 6 // 10, len(raw) * 7 // 10)
+    raw[middle] = bytes(len(raw[middle]))
+    file.write_bytes(raw)
+    found = []
+    with pytest.raises(InputError, match=r"bag: bag\.mcap: the chunk at byte .* is damaged"):
+        found.extend(Bag(path).read(batch=100))
+    assert sum(len(part.stamp) for part in found) >= 1000
+
+
 # tables
 
 

@@ -188,6 +188,15 @@ def test_gaps_nan_and_unknown_joints_are_reported(tmp_path):
     assert "not part of this robot: finger" in notes
 
 
+def test_a_malformed_message_is_a_problem_but_costs_no_other(tmp_path):
+    t, rows = motion(MODEL, 2000, RATE)
+    messages = messages_of(t, rows, NAMES)
+    messages[700] = (messages[700][0], messages[700][1], b"\x00\x01\x00\x00\x01")
+    found = validate(write_bag(tmp_path / "bag", messages), Settings(ARM, cutoff=10.0))
+    assert found.messages == 1999
+    assert "1 messages were skipped" in found.problems[0]
+
+
 def test_a_clock_that_is_set_back_does_not_make_velocities_wrong(tmp_path):
     """The stamps of the second half lie between those of the first."""
     t, rows = motion(MODEL, 3000, RATE)

@@ -22,25 +22,27 @@ DETAILS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
+    # fmt: off
     add("recording", metavar="RECORDING", type=Path,
-        help="rosbag2 folder, .mcap, .db3, .csv or .npz file")  # fmt: skip
+        help="rosbag2 folder, .mcap, .db3, .csv or .npz file")
     add_reading(parser, "joint states of the links (the one named joint_states)")
     add("--urdf", metavar="ROBOT", type=Path, required=True, help="URDF file")
     add("--elastic-joints", metavar="YAML", type=Path, required=True, help="springs and motors")
     add("-o", "--output", metavar="YAML", type=Path, default=Path("collision_thresholds.yaml"),
-        help="file to write (%(default)s)")  # fmt: skip
+        help="file to write (%(default)s)")
     add("--margin", metavar="X", type=positive, default=2.0,
-        help="ratio of the threshold to the largest residual (%(default)s)")  # fmt: skip
+        help="ratio of the threshold to the largest residual (%(default)s)")
     add("--bandwidth", metavar="RAD/S", type=positive, default=250.0,
-        help="bandwidth of the smoothed external torques (%(default)s)")  # fmt: skip
+        help="bandwidth of the smoothed external torques (%(default)s)")
     add("--high-pass", metavar="RAD/S", type=positive, default=10.0,
-        help="lower frequencies do not count as hits (%(default)s)")  # fmt: skip
+        help="lower frequencies do not count as hits (%(default)s)")
     add("--filter-bandwidth", metavar="HZ", type=positive, default=100.0,
-        help="bandwidth of the velocity filter, as in the node (%(default)s)")  # fmt: skip
+        help="bandwidth of the velocity filter, as in the node (%(default)s)")
     add("--filter-order", metavar="N", type=int, default=3,
-        help="order of the velocity filter, as in the node (%(default)s)")  # fmt: skip
+        help="order of the velocity filter, as in the node (%(default)s)")
     add("--state-source", dest="source", metavar="SOURCE", default="link_and_motor_encoders",
-        help="source of the state, as in the node (%(default)s)")  # fmt: skip
+        help="source of the state, as in the node (%(default)s)")
+    # fmt: on
 
 
 def run(options: argparse.Namespace) -> int:

@@ -18,18 +18,20 @@ DETAILS = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
+    # fmt: off
     add("--elastic-joints", metavar="YAML", type=Path, required=True,
-        help="file of linear springs and motors")  # fmt: skip
+        help="file of linear springs and motors")
     add("--initial", metavar="Q1,Q2,...", default="",
         help="initial link positions, rad (0, or the nearest position within the"
-        " limits)")  # fmt: skip
+        " limits)")
     add("--lock", metavar="JOINT=POSITION,...", default="",
         help="joints to fix, such as those of a gripper, rad or m; joints that follow them are"
-        " fixed, too")  # fmt: skip
+        " fixed, too")
     add("--namespace", type=namespace, default="", help="namespace of the controller manager")
     add("--prefix", default="", help="prefix for the names of joints and links")
     add("-o", "--output", metavar="FOLDER", type=Path, default=Path("gazebo_robot"),
-        help="folder for the files (%(default)s)")  # fmt: skip
+        help="folder for the files (%(default)s)")
+    # fmt: on
 
 
 def run(options: argparse.Namespace) -> int:

@@ -29,10 +29,12 @@ OF_CONTROLLER = ("bandwidth", "position", "disturbance_bandwidth", "base_frequen
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
+    # fmt: off
     add("-o", "--output", metavar="DIR", type=Path, required=True,
-        help="folder for the files, which replace older ones")  # fmt: skip
+        help="folder for the files, which replace older ones")
     add("--name", metavar="NAME", default="",
-        help="prefix of all names in C (default: the name of the robot)")  # fmt: skip
+        help="prefix of all names in C (default: the name of the robot)")
+    # fmt: on
     add_gravity(parser)
     _add_dynamics(parser.add_argument_group("dynamics"))
     _add_controller(parser.add_argument_group("controller"))
@@ -40,45 +42,49 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_dynamics(group: Any) -> None:
     add = group.add_argument
+    # fmt: off
     add("--order", type=int, choices=(0, 1, 2), default=OF_DYNAMICS["order"],
-        help="highest time derivative of the torques (%(default)s)")  # fmt: skip
+        help="highest time derivative of the torques (%(default)s)")
     add("--precision", choices=("double", "float"), default="double",
-        help="type of all numbers (%(default)s)")  # fmt: skip
+        help="type of all numbers (%(default)s)")
     add("--payload", metavar="LINK", default="",
-        help="take a payload on this link as an input of every call")  # fmt: skip
+        help="take a payload on this link as an input of every call")
     add("--wrench", metavar="LINK", action="append", default=[],
         help="take the external wrench on this link as an input of every call; may be"
-        " repeated")  # fmt: skip
+        " repeated")
     add("--gravity-input", action="store_true",
-        help="take the gravity vector as an input of every call")  # fmt: skip
+        help="take the gravity vector as an input of every call")
+    # fmt: on
 
 
 def _add_controller(group: Any) -> None:
     add = group.add_argument
+    # fmt: off
     add("--elastic-joints", metavar="YAML", type=Path,
-        help="file of the springs and motors; required with --law")  # fmt: skip
+        help="file of the springs and motors; required with --law")
     add("--law", choices=GENERATED_LAWS, help="control law; hold only stops the arm and holds it")
     add("--bandwidth", metavar="W", type=float,
-        help="bandwidth of the law in rad/s (default: that of the law)")  # fmt: skip
+        help="bandwidth of the law in rad/s (default: that of the law)")
     add("--position", metavar="Q", type=numbers, nargs="+",
         help="position for which gains are designed, one number per joint, with commas or spaces"
-        " between them (default: the middle of the joint limits)")  # fmt: skip
+        " between them (default: the middle of the joint limits)")
     add("--disturbance-bandwidth", metavar="W", type=float,
         help="bandwidth of the compensation of disturbances in rad/s; 0 for none (default: that of"
-        " the law)")  # fmt: skip
+        " the law)")
     add("--base-frequency", metavar="F", type=float,
         help="natural frequency of the robot's base in Hz, which limits that bandwidth for the"
-        " links; 0: rigid (default: that of the law)")  # fmt: skip
+        " links; 0: rigid (default: that of the law)")
     add("--friction", metavar="SHARE", type=float,
-        help="share of the motor friction that is compensated (default: all of it)")  # fmt: skip
+        help="share of the motor friction that is compensated (default: all of it)")
     add("--period", metavar="T", type=float, help="duration of a cycle in s (0.001)")
     add("--delay", metavar="T", type=float,
-        help="time from a sample to the effect of its torque in s (0)")  # fmt: skip
+        help="time from a sample to the effect of its torque in s (0)")
     add("--filter-bandwidth", metavar="F", type=float,
         help="bandwidth of the filters of the measured positions in Hz (default: that of"
-        " flatness_controller_node)")  # fmt: skip
+        " flatness_controller_node)")
     add("--stop-acceleration", metavar="A", type=float,
-        help="largest acceleration of the path to rest in rad/s^2 or m/s^2 (10)")  # fmt: skip
+        help="largest acceleration of the path to rest in rad/s^2 or m/s^2 (10)")
+    # fmt: on
     add("--torque-rate", metavar="R", type=float, help="limit of the torque rates in N m/s (none)")
 
 

@@ -22,21 +22,23 @@ MOST_DRIVES = 8  # lines
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
+    # fmt: off
     add("--elastic-joints", metavar="YAML", type=Path,
         help="springs and motors: their resonances, their sag and how much of the motors a motion"
-        " uses; their feedforward is timed as well")  # fmt: skip
+        " uses; their feedforward is timed as well")
     add("--rate", metavar="HZ", type=positive, default=1000.0,
-        help="rate of the control cycle (%(default)s)")  # fmt: skip
+        help="rate of the control cycle (%(default)s)")
     add("--picture", metavar="FILE", type=Path,
-        help="draw the robot and its kinematic tree, as `plot` does")  # fmt: skip
+        help="draw the robot and its kinematic tree, as `plot` does")
     add("--full", "--tables", action="store_true",
         help="print every number of the model, for comparison with a data sheet, and"
-        " every note")  # fmt: skip
+        " every note")
     add("--springs", metavar="YAML", type=Path,
         help="write what the URDF declares of springs, gears and motors to a file for"
-        " --elastic-joints, to be completed")  # fmt: skip
+        " --elastic-joints, to be completed")
     add("--no-timing", dest="timing", action="store_false",
-        help="skip the timing and thus the compilation")  # fmt: skip
+        help="skip the timing and thus the compilation")
+    # fmt: on
 
 
 def run(options: argparse.Namespace) -> int:

@@ -24,8 +24,9 @@ RENAMED = {"robot": "urdf"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
+    # fmt: off
     add("system", metavar="SYSTEM", nargs="?", choices=tuple(SYSTEMS), default=next(iter(SYSTEMS)),
-        help="%(choices)s (%(default)s)")  # fmt: skip
+        help="%(choices)s (%(default)s)")
     users: dict[str, list[tuple[str, Argument]]] = {}
     for system, each in SYSTEMS.items():
         for argument in each.arguments:
@@ -38,7 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar = f"{{{choices}}}" if choices else name.upper()
         add(_option(name), dest=name, metavar=metavar, choices=argument.choices or None,
             type=namespace if name == "namespace" else str,
-            help=only + argument.description + default)  # fmt: skip
+            help=only + argument.description + default)
+    # fmt: on
     add("--logs", metavar="FOLDER", type=Path, help="keep the output of every node in this folder")
     add_view(parser, "show the robot in the browser")
     add("--domain-id", metavar="N", type=domain, help="ROS domain (ROS_DOMAIN_ID, else 0)")

@@ -18,19 +18,21 @@ DETAILS = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--urdf", metavar="ROBOT", type=Path, help="URDF file, for its limits")
+    # fmt: off
     add("--torques", metavar="TOPIC", type=topic,
         help="JointState with efforts (the first with a publisher of"
         " flatness_controller_node/motor_torque, task_space_node/torque,"
-        " feedforward_node/torque)")  # fmt: skip
+        " feedforward_node/torque)")
     add("--states", metavar="TOPIC", type=topic, default="joint_states",
-        help="JointState with positions (%(default)s)")  # fmt: skip
+        help="JointState with positions (%(default)s)")
     add("--namespace", type=namespace, default="", help="namespace of the topics")
     add("--stale-after", metavar="S", type=positive, default=0.2,
-        help="mark a topic as stale after this time without messages, s (%(default)s)")  # fmt: skip
+        help="mark a topic as stale after this time without messages, s (%(default)s)")
     add("--once", action="store_true", help="print one table and exit")
     add("--timeout", metavar="S", type=positive, default=10.0,
         help="with --once: exit with status 1 if no torques arrive within this time,"
-        " s (10)")  # fmt: skip
+        " s (10)")
+    # fmt: on
 
 
 def run(options: argparse.Namespace) -> int:

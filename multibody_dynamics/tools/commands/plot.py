@@ -18,14 +18,16 @@ DETAILS = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
+    # fmt: off
     add("-o", "--output", metavar="FILE", type=Path, default=Path("model.png"),
-        help="picture file; the suffix selects the format (%(default)s)")  # fmt: skip
+        help="picture file; the suffix selects the format (%(default)s)")
     add("--configuration", metavar="Q1,Q2,...", type=numbers,
-        help="joint positions, rad or m, in the order of `inspect`")  # fmt: skip
+        help="joint positions, rad or m, in the order of `inspect`")
     add("--view", metavar="ELEVATION,AZIMUTH", type=numbers,
-        help="in degrees (that from which the joints are farthest apart)")  # fmt: skip
+        help="in degrees (that from which the joints are farthest apart)")
     add("--root", metavar="LINK",
-        help="draw only what this link carries, with its other joints locked")  # fmt: skip
+        help="draw only what this link carries, with its other joints locked")
+    # fmt: on
     add("--tip", metavar="LINK", help="draw only the chain to this link")
 
 

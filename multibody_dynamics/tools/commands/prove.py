@@ -23,59 +23,65 @@ DETAILS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
+    # fmt: off
     add("recordings", metavar="RECORDING", type=Path, nargs="*",
-        help="recordings that were not used for the fit, in the formats of validate")  # fmt: skip
+        help="recordings that were not used for the fit, in the formats of validate")
     add("--urdf", metavar="ROBOT", type=Path, required=True,
-        help="URDF file that was given to identify")  # fmt: skip
+        help="URDF file that was given to identify")
     add("--elastic-joints", metavar="YAML", type=Path,
-        help="file of springs and motors that was given to identify")  # fmt: skip
+        help="file of springs and motors that was given to identify")
     add("--identified", metavar="FOLDER", type=Path, default=Path("identified"),
-        help="output folder of identify (%(default)s)")  # fmt: skip
+        help="output folder of identify (%(default)s)")
     add("--excitation", metavar="FOLDER", type=Path, action="append", default=[],
-        help="output folder of excite, for the report; may be repeated")  # fmt: skip
+        help="output folder of excite, for the report; may be repeated")
     add("--written", metavar="FOLDER", type=Path,
-        help="output folder of write-back, for the report")  # fmt: skip
+        help="output folder of write-back, for the report")
     _add_prediction(parser)
     _add_recording(parser)
     add("-o", "--output", metavar="FOLDER", type=Path, default=Path("proof"),
-        help="folder for report.html and proof.json (%(default)s)")  # fmt: skip
+        help="folder for report.html and proof.json (%(default)s)")
+    # fmt: on
 
 
 def _add_prediction(parser: argparse.ArgumentParser) -> None:
     """What to simulate."""
     add = parser.add_argument
+    # fmt: off
     add("--initial-error", dest="stated", metavar="SHARE", type=positive, default=0.2,
         help="relative error of every parameter of the data sheet, for the case before the"
-        " identification (%(default)s)")  # fmt: skip
+        " identification (%(default)s)")
     add("--motion", metavar="FILE", type=Path,
         help="trajectory to follow, .csv, .yaml or a bag, from rest to rest (a fast motion within"
-        " the limits)")  # fmt: skip
+        " the limits)")
     add("--laws", metavar="NAME,...", type=lambda text: tuple(text.split(",")),
         help="laws of the command study; the default law is always included"
-        " (pd-full-comp,pd-full,pd-integral,sf-full-comp,sf-full)")  # fmt: skip
+        " (pd-full-comp,pd-full,pd-integral,sf-full-comp,sf-full)")
     add("--draws", metavar="N", type=whole(0, 100_000), default=20,
-        help="number of robots drawn for each case; 0: no simulation (%(default)s)")  # fmt: skip
+        help="number of robots drawn for each case; 0: no simulation (%(default)s)")
     add("--plant", choices=("internal", "mujoco"), default="internal",
-        help="simulator (%(default)s)")  # fmt: skip
+        help="simulator (%(default)s)")
     add("--bits", metavar="N", type=whole(1, 40), default=18,
-        help="encoder bits per turn of the joint (%(default)s)")  # fmt: skip
+        help="encoder bits per turn of the joint (%(default)s)")
     add("--rate", metavar="HZ", type=positive, default=1000.0,
-        help="control cycles per second (%(default)s)")  # fmt: skip
+        help="control cycles per second (%(default)s)")
     add("--seed", metavar="N", type=whole(0, 2**32 - 1), default=0,
-        help="seed of all random numbers (%(default)s)")  # fmt: skip
+        help="seed of all random numbers (%(default)s)")
     add("--workers", metavar="N", type=whole(1, 1024), default=os.cpu_count() or 1,
-        help="processes (one per core)")  # fmt: skip
+        help="processes (one per core)")
+    # fmt: on
 
 
 def _add_recording(parser: argparse.ArgumentParser) -> None:
     """How to read the recordings."""
+    # fmt: off
     parser.add_argument("--effort", choices=("joint", "motor"), default="",
                         help="side of the springs on which the efforts to compare were measured"
-                        " (motor for a robot with springs, else joint)")  # fmt: skip
+                        " (motor for a robot with springs, else joint)")
     add_reading(parser, "joint states (all in the bag)", "motor efforts")
     parser.add_argument("--cutoff", metavar="HZ", type=positive,
                         help="cut-off of the zero-phase filter (estimated from the"
-                        " data)")  # fmt: skip
+                        " data)")
+    # fmt: on
 
 
 def run(options: argparse.Namespace) -> int:

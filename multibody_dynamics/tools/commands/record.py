@@ -19,16 +19,18 @@ DETAILS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
+    # fmt: off
     add("topics", metavar="TOPICS", nargs="*",
-        help="names, or patterns such as '*/commands', relative to the namespace")  # fmt: skip
+        help="names, or patterns such as '*/commands', relative to the namespace")
     add("-o", "--output", metavar="BAG", type=Path, required=True,
-        help="folder of the bag, which must not exist yet")  # fmt: skip
+        help="folder of the bag, which must not exist yet")
     add("--duration", metavar="S", type=positive,
-        help="end after this long, counted from the first message, s")  # fmt: skip
+        help="end after this long, counted from the first message, s")
     add("--all", action="store_true", help="record all topics in the namespace")
     add("--namespace", type=namespace, default="", help="namespace of the topics")
     add("--timeout", metavar="S", type=positive, default=10.0,
-        help="give up if nothing was published within this time, s (%(default)g)")  # fmt: skip
+        help="give up if nothing was published within this time, s (%(default)g)")
+    # fmt: on
 
 
 def run(options: argparse.Namespace) -> int:

@@ -21,28 +21,30 @@ DETAILS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
+    # fmt: off
     add("trajectory", metavar="TRAJECTORY", type=Path,
-        help=".csv or .yaml file, rosbag2 folder, .mcap or .db3 file")  # fmt: skip
+        help=".csv or .yaml file, rosbag2 folder, .mcap or .db3 file")
     add("--urdf", metavar="ROBOT", type=Path, required=True,
-        help="URDF file; its effort, velocity, acceleration and jerk are limits")  # fmt: skip
+        help="URDF file; its effort, velocity, acceleration and jerk are limits")
     add("--elastic-joints", "--springs", metavar="YAML", type=Path, required=True,
         help="springs and motors; torque and speed of the motors and travel of the springs are"
-        " limits")  # fmt: skip
+        " limits")
     add("--limit", metavar="QUANTITY[.JOINT]=VALUE", type=assignment, action="append", default=[],
         help="limit of joint_torque, torque_rate, joint_speed, joint_acceleration, joint_jerk,"
         " motor_torque, motor_speed or deflection, on the link side, in N m, rad and s (N, m); inf:"
-        " none; may be repeated")  # fmt: skip
+        " none; may be repeated")
     add("--stiffness", metavar="K1,K2,...", type=numbers,
         help="stiffness, N m/rad, of the joints with variable stiffness, or the pretension that"
-        " they regulate (the middle of its range)")  # fmt: skip
+        " they regulate (the middle of its range)")
     add_hold(parser)
     add_gravity(parser)
     add("--topic", metavar="NAME", default="",
-        help="topic with the trajectory in a bag (the only one)")  # fmt: skip
+        help="topic with the trajectory in a bag (the only one)")
     add("--message", metavar="N", type=whole(1, 10**9),
-        help="number of the message on that topic, counted from 1 (the only one)")  # fmt: skip
+        help="number of the message on that topic, counted from 1 (the only one)")
     add("-o", "--output", metavar="FOLDER", type=Path, default=Path("scaled"),
-        help="folder for trajectory, scaled.json and scaled.png (%(default)s)")  # fmt: skip
+        help="folder for trajectory, scaled.json and scaled.png (%(default)s)")
+    # fmt: on
 
 
 def run(options: argparse.Namespace) -> int:

@@ -17,15 +17,17 @@ DETAILS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
+    # fmt: off
     for name in "xyz":
         add(name, metavar=name.upper(), type=float,
-            help=f"{name}, m")  # fmt: skip
+            help=f"{name}, m")
     add("--frame", metavar="LINK", required=True, help="link to which the pose is relative")
     add("--rpy", metavar=("ROLL", "PITCH", "YAW"), type=float, nargs=3, default=(0.0, 0.0, 0.0),
-        help="rotations about the fixed x, y and z axes, as in a URDF, rad (0 0 0)")  # fmt: skip
+        help="rotations about the fixed x, y and z axes, as in a URDF, rad (0 0 0)")
     add("--namespace", type=namespace, default="", help="namespace of the node")
     add("--timeout", metavar="S", type=positive, default=10.0,
-        help="how long to wait for the node and for its answer, s (%(default)s)")  # fmt: skip
+        help="how long to wait for the node and for its answer, s (%(default)s)")
+    # fmt: on
     add("--domain-id", metavar="N", type=domain, help="ROS domain (ROS_DOMAIN_ID, else 0)")
 
 

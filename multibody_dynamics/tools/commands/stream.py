@@ -21,30 +21,32 @@ DETAILS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
+    # fmt: off
     add("file", metavar="FILE",
         help=f".csv or .parquet file, a bag, or {KINDS[0]}"
-        f" or {KINDS[1]}: a stream that is generated like one")  # fmt: skip
+        f" or {KINDS[1]}: a stream that is generated like one")
     add("--topic", default="",
-        help="topic of a bag (the one named joint_targets or joint_trajectory)")  # fmt: skip
+        help="topic of a bag (the one named joint_targets or joint_trajectory)")
     add("--episode", metavar="N", type=whole(0, 10**9),
-        help="of a .parquet file with several (the only one)")  # fmt: skip
+        help="of a .parquet file with several (the only one)")
     add("--joints", metavar="NAME,...", type=names, default=(),
         help="joints of the actions in a .parquet file, in their order (those of"
-        " meta/info.json)")  # fmt: skip
+        " meta/info.json)")
     add("--urdf", metavar="ROBOT", type=Path, help="URDF file (the Panda)")
     add("--elastic-joints", "--springs", metavar="YAML", type=Path,
-        help="springs and motors (those of the Panda)")  # fmt: skip
+        help="springs and motors (those of the Panda)")
     add("--plant", choices=("internal", "mujoco"), default="internal",
-        help="simulator (%(default)s)")  # fmt: skip
+        help="simulator (%(default)s)")
     add("--torque-rate", metavar="RATE", type=positive, default=1000.0,
-        help="limit of the rates of the motor torques, N m/s (%(default)s)")  # fmt: skip
+        help="limit of the rates of the motor torques, N m/s (%(default)s)")
     add("--unstamped", action="store_true",
-        help="let times count from the arrival of each message, as if it had no stamp")  # fmt: skip
+        help="let times count from the arrival of each message, as if it had no stamp")
     add("--save", metavar="CSV", type=Path, help="also write the targets to a file")
     add_gravity(parser)
     add_view(parser, "write a page that plays the motion of the robot, motion.html")
     add("-o", "--output", metavar="FOLDER", type=Path, default=Path("stream"),
-        help="folder for report.html (%(default)s)")  # fmt: skip
+        help="folder for report.html (%(default)s)")
+    # fmt: on
 
 
 def run(options: argparse.Namespace) -> int:

@@ -34,45 +34,49 @@ CHOICES = ("robots", "urdf", "springs", "stiffnesses", "laws", "conditions", "pl
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
+    # fmt: off
     add("-o", "--output", metavar="DIR", type=Path, default=Path("study"),
-        help="folder for report.html, study.json and study.csv (%(default)s)")  # fmt: skip
+        help="folder for report.html, study.json and study.csv (%(default)s)")
     add("--quick", dest="is_quick", action="store_true",
         help="a first look: the Panda with the given springs, the main laws, two draws, and the"
-        " conditions exact, error, delay and contact")  # fmt: skip
+        " conditions exact, error, delay and contact")
     add("--results", metavar="JSON", type=Path, nargs="+",
         help="do not simulate: merge these study.json files, and write report and"
-        " tables again")  # fmt: skip
+        " tables again")
     _add_choices(parser)
     add_view(parser, "write a page ROBOT.html that plays the motion of each studied robot")
     add("--draws", metavar="N", type=whole(1, 100_000),
         help="random models per row of the main laws with errors in all parameters; a fifth of"
-        " this, but at least two, in other rows (20)")  # fmt: skip
+        " this, but at least two, in other rows (20)")
     add("--seed", metavar="N", type=whole(0, 2**32 - 1), default=0,
-        help="seed of all random numbers (%(default)s)")  # fmt: skip
+        help="seed of all random numbers (%(default)s)")
     add("--workers", metavar="N", type=whole(1, 1024), default=os.cpu_count() or 1,
-        help="processes (one per core)")  # fmt: skip
+        help="processes (one per core)")
+    # fmt: on
 
 
 def _add_choices(parser: argparse.ArgumentParser) -> None:
     """What to study."""
     add = parser.add_argument
+    # fmt: off
     add("--robots", metavar="NAME", type=names, default=None,
-        help="comma-separated: panda, six_joint_arm, antagonistic; or all (all)")  # fmt: skip
+        help="comma-separated: panda, six_joint_arm, antagonistic; or all (all)")
     add("--urdf", metavar="ROBOT.urdf", type=Path,
-        help="your own robot instead, with --elastic-joints")  # fmt: skip
+        help="your own robot instead, with --elastic-joints")
     add("--elastic-joints", dest="springs", metavar="YAML", type=Path,
-        help="its springs and motors")  # fmt: skip
+        help="its springs and motors")
     add("--stiffness", dest="stiffnesses", metavar="FACTORS", type=numbers,
-        help="comma-separated factors of the stiffness of all springs (0.5,1,5)")  # fmt: skip
+        help="comma-separated factors of the stiffness of all springs (0.5,1,5)")
     add("--laws", metavar="NAME", type=names,
         help="comma-separated names of laws, or of their variants (an unknown one lists them);"
-        " main; or all (all). The default law is always included")  # fmt: skip
+        " main; or all (all). The default law is always included")
     add("--conditions", metavar="NAME", type=names,
         help="comma-separated: exact, error, parts, delay, jitter, contact, encoders, rate, speed,"
-        " effects; or all (all)")  # fmt: skip
+        " effects; or all (all)")
     add("--plant", choices=PLANTS, default="internal",
         help="simulator; with both, MuJoCo repeats exact, error and contact of the main laws"
-        " (%(default)s)")  # fmt: skip
+        " (%(default)s)")
+    # fmt: on
 
 
 def run(options: argparse.Namespace) -> int:

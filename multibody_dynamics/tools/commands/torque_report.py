@@ -23,24 +23,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
     add("--elastic-joints", metavar="YAML", type=Path, required=True, help="springs and motors")
+    # fmt: off
     add("-o", "--output", metavar="DIR", type=Path,
-        help="write report.html, report.json and a picture per joint")  # fmt: skip
+        help="write report.html, report.json and a picture per joint")
     add("--rate", metavar="HZ", type=positive, default=1000.0,
-        help="rate of the torque loop (%(default)s)")  # fmt: skip
+        help="rate of the torque loop (%(default)s)")
     add("--delay", metavar="MS", type=not_negative, default=1.0,
-        help="delay from a measurement to its torque, ms (%(default)s)")  # fmt: skip
+        help="delay from a measurement to its torque, ms (%(default)s)")
     add("--filter", metavar="HZ", type=positive, default=100.0,
-        help="bandwidth of the velocity filter of order 3 (%(default)s)")  # fmt: skip
+        help="bandwidth of the velocity filter of order 3 (%(default)s)")
     add("--resolution", metavar="RAD", type=positive, default=2.0 * pi / 2**BITS,
         help="resolution of link and motor encoders, link side, rad or m"
-        f" ({BITS} bits per turn)")  # fmt: skip
+        f" ({BITS} bits per turn)")
     add("--bandwidth", metavar="RAD/S", type=positive,
-        help="bandwidth of all designs (as high as springs, delay and filter allow)")  # fmt: skip
+        help="bandwidth of all designs (as high as springs, delay and filter allow)")
     add("--friction", metavar="SHARE", type=not_negative, default=1.0,
-        help="share of the viscous friction that is compensated (%(default)s)")  # fmt: skip
+        help="share of the viscous friction that is compensated (%(default)s)")
     add("--position", metavar="Q", type=numbers,
         help="position of all joints, comma-separated, rad or m (the middle of the"
-        " joint limits)")  # fmt: skip
+        " joint limits)")
+    # fmt: on
 
 
 def run(options: argparse.Namespace) -> int:

@@ -19,13 +19,15 @@ DETAILS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
+    # fmt: off
     add("recordings", metavar="BAG", type=Path, nargs="+",
-        help="rosbag2 folders, .mcap, .db3, .csv or .npz files")  # fmt: skip
+        help="rosbag2 folders, .mcap, .db3, .csv or .npz files")
     add("--urdf", metavar="ROBOT", type=Path, required=True, help="URDF file")
     add("--data", metavar="YAML", type=Path,
-        help="friction, rotor inertias, payload and corrected inertias")  # fmt: skip
+        help="friction, rotor inertias, payload and corrected inertias")
     add("--elastic-joints", metavar="YAML", type=Path,
-        help="springs and motors, for --effort motor")  # fmt: skip
+        help="springs and motors, for --effort motor")
+    # fmt: on
     _add_recording(parser)
     _add_comparison(parser)
     _add_identification(parser)
@@ -43,44 +45,50 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
 def _add_comparison(parser: argparse.ArgumentParser) -> None:
     """How to filter and compare."""
     add = parser.add_argument
+    # fmt: off
     add("--cutoff", metavar="HZ", type=positive,
         help="cut-off of the zero-phase filter (estimated from the data: up to where the motion is"
-        " well above the noise)")  # fmt: skip
+        " well above the noise)")
     add("--rate", metavar="HZ", type=positive,
-        help="compared samples per second (eight times the cut-off)")  # fmt: skip
+        help="compared samples per second (eight times the cut-off)")
+    # fmt: on
     add("--from-positions", action="store_true", help="ignore recorded velocities")
 
 
 def _add_identification(parser: argparse.ArgumentParser) -> None:
     """Which parameters to fit first."""
     add = parser.add_argument
+    # fmt: off
     add("--identify", metavar="KINDS", default=(),
         type=lambda text: tuple(filter(None, text.split(","))),
         help="comma-separated list of friction, payload, inertia: fit these on the first part, then"
-        " evaluate the rest")  # fmt: skip
+        " evaluate the rest")
     add("--train", metavar="SHARE", type=float, default=0.5,
-        help="share of the recording used for fitting (%(default)s)")  # fmt: skip
+        help="share of the recording used for fitting (%(default)s)")
+    # fmt: on
     add("--payload-body", metavar="BODY", help="body that carries the payload (the last one)")
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     """What to write, when to fail, and where to compute."""
     add = parser.add_argument
+    # fmt: off
     add("--max-nrms", metavar="X", type=positive,
-        help="exit with status 1 if the normalised error of Q is larger for any joint")  # fmt: skip
+        help="exit with status 1 if the normalised error of Q is larger for any joint")
     add_view(parser, "write pages that play the recordings")
     add("--bag", action="store_true", help="write a bag of measured and predicted torques")
     add("--live", action="store_true",
         help="also replay the recording through the feedforward node over DDS, and compare the node"
-        " with the library")  # fmt: skip
+        " with the library")
     add("--live-rate", metavar="X", type=positive, default=1.0,
-        help="speed of the replay relative to the recording (%(default)s)")  # fmt: skip
+        help="speed of the replay relative to the recording (%(default)s)")
     add("--processes", metavar="N", type=whole(1, 1024), default=1,
-        help="number of parallel processes for several recordings (%(default)s)")  # fmt: skip
+        help="number of parallel processes for several recordings (%(default)s)")
     add("--dask", metavar="ADDRESS", default="",
-        help="scheduler of a Dask cluster, for several recordings")  # fmt: skip
+        help="scheduler of a Dask cluster, for several recordings")
     add("-o", "--output", metavar="FOLDER", type=Path, default=Path("validation"),
-        help="folder for report.html, .md, .json and pictures (%(default)s)")  # fmt: skip
+        help="folder for report.html, .md, .json and pictures (%(default)s)")
+    # fmt: on
 
 
 def run(options: argparse.Namespace) -> int:

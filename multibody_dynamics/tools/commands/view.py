@@ -20,32 +20,34 @@ DETAILS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
+    # fmt: off
     add("source", metavar="SOURCE", type=Path, nargs="?",
-        help="URDF file, recording, trajectory or folder of a demo (running nodes)")  # fmt: skip
+        help="URDF file, recording, trajectory or folder of a demo (running nodes)")
     add("--urdf", metavar="ROBOT", type=Path,
         help="URDF file of the robot (that of the demo or, for running nodes, the topic"
-        " robot_description)")  # fmt: skip
+        " robot_description)")
     add("--elastic-joints", metavar="YAML", type=Path, help="springs and motors, for the twin")
     add("--meshes", metavar="FOLDER", type=Path, action="append", default=[],
         help="folder with mesh files, or with packages that contain them; may be"
-        " repeated")  # fmt: skip
+        " repeated")
     add("--configuration", metavar="Q1,Q2,...", type=numbers,
         help="where the sliders begin, rad or m, in the order of `inspect` (the middle of each"
-        " range)")  # fmt: skip
+        " range)")
     add("--page", metavar="FILE.html", type=Path,
-        help="write the motion as a page that needs no server")  # fmt: skip
+        help="write the motion as a page that needs no server")
     add("--magnify", metavar="X", type=positive, default=10.0,
-        help="factor on the deflections of the springs (%(default)g)")  # fmt: skip
+        help="factor on the deflections of the springs (%(default)g)")
     add("--cutoff", metavar="HZ", type=positive,
         help="of the filter that differentiates recorded positions, where Q, Q' and Q'' were not"
-        " recorded (8)")  # fmt: skip
+        " recorded (8)")
     add("--namespace", type=namespace, default="", help="namespace of the topics of running nodes")
     add("--timeout", metavar="S", type=positive, default=10.0,
-        help="time to wait for a robot_description, s (%(default)g)")  # fmt: skip
+        help="time to wait for a robot_description, s (%(default)g)")
     add("--host", default="127.0.0.1",
-        help="address to serve; 0.0.0.0 lets other computers see it (%(default)s)")  # fmt: skip
+        help="address to serve; 0.0.0.0 lets other computers see it (%(default)s)")
     add("--port", metavar="N", type=whole(1, 65535), default=8080,
-        help="port; the next free one is used (%(default)s)")  # fmt: skip
+        help="port; the next free one is used (%(default)s)")
+    # fmt: on
     add("--duration", metavar="S", type=positive, help="end after this time, s (with Ctrl-C)")
     add_reading(parser, "positions of the joints (those named joint_states)")
 

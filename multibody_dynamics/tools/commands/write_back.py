@@ -19,11 +19,13 @@ DETAILS = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("results", metavar="RESULTS", type=Path, help="folder or file to read")
+    # fmt: off
     add("--urdf", metavar="ROBOT", type=Path, required=True,
-        help="URDF file of the robot that was identified")  # fmt: skip
+        help="URDF file of the robot that was identified")
     add("--elastic-joints", metavar="YAML", type=Path, help="its springs and motors")
     add("-o", "--output", metavar="FOLDER", type=Path, required=True,
-        help="new folder for the files")  # fmt: skip
+        help="new folder for the files")
+    # fmt: on
 
 
 def run(options: argparse.Namespace) -> int:

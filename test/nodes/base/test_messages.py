@@ -414,3 +414,19 @@ def test_values_in_our_order_are_not_copied_and_others_are_reordered():
         assert {
             matcher.joint_names[i]: x for i, x in zip(match.target, taken, strict=True)
         } == wanted
+
+
+def test_of_overlapping_messages_the_newer_stamp_counts_for_each_joint():
+    states, second = JointStates(("a", "b")), 10**9
+    for names, values, stamp, complete in (
+        (["a", "b"], [1.0, 2.0], second, True),
+        (["a"], [3.0], second + 5, False),
+        (["a", "b"], [9.0, 4.0], second + 5, True),  # b is new, a is not
+        (["b", "a"], [6.0, 5.0], second + 9, True),
+    ):
+        message = JointState(name=names, position=values)
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, second)
+        assert states.accept(message, stamp) is complete
+        if complete:
+            assert states.stamp == stamp
+    np.testing.assert_array_equal(states.position, [5.0, 6.0])

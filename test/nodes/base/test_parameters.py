@@ -3,6 +3,7 @@
 
 """The parameter tables; test_runtime.py tests them on a running node."""
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -128,3 +129,15 @@ def test_an_unknown_parameter_is_refused_with_a_proposal(layered):
     with pytest.raises(parameters.UnknownParameter, match="'hardnes'; did you mean 'hardness'"):
         node.set_parameters([Parameter("hardnes", value=0.5)])
     assert not node.has_parameter("hardnes")
+
+
+def test_every_number_of_the_feedforward_node_has_a_range_that_contains_its_default():
+    FeedforwardParameters().check()
+    for field in dataclasses.fields(FeedforwardParameters):
+        assert field.metadata["description"]
+        if isinstance(field.default, float):
+            low, high = field.metadata["bounds"]
+            assert low <= field.default <= high
+    assert parameters.field_types(FeedforwardParameters).keys() == {
+        field.name for field in dataclasses.fields(FeedforwardParameters)
+    }

@@ -332,3 +332,19 @@ def test_missing_data_in_a_bag_is_reported(tmp_path, capsys):
         bag = write_bag(tmp_path / f"bag_{k}", messages)
         assert cli.main(["identify-springs", str(bag), *options]) == 2
         assert says in capsys.readouterr().err
+
+
+def test_a_malformed_message_in_a_bag_is_skipped_and_reported(tmp_path, capsys):
+    motion = recorded()
+    links, motors = sides(motion)
+    messages = messages_of(motion.t, links, MODEL.joint_names)
+    messages += messages_of(motion.t, motors, MODEL.joint_names, "/motor_states")
+    messages.sort(key=lambda each: each[1])
+    messages[6000] = ("/joint_states", messages[6000][1], b"\0\1\0\0 no message")
+    bag = write_bag(tmp_path / "bag", messages)
+    arguments = ["identify-springs", str(bag), "-o", str(tmp_path / "out"), "--law", "linear"]
+    assert cli.main(arguments) == 1
+    printed = capsys.readouterr()
+    assert "/joint_states: 1 messages were skipped" in printed.err
+    assert "shoulder: linear" in printed.out
+    assert (tmp_path / "out" / "springs.yaml").is_file()

@@ -283,6 +283,26 @@ def test_bad_and_late_references(twins_of):
 
 
 @needs_compiler
+def test_the_reference_is_continuous_to_the_fourth_derivative_and_brakes_within_its_limit(twins_of):
+    twins = start(twins_of(designed(arms.elastic_panda(), stop_acceleration=20.0)))
+    for k in range(1, 4):
+        assert not twins.append(twins.time + 0.2 * k, goal(twins, (-1.0) ** k * 0.4))
+    rows = []
+    for k in range(500):
+        if k == 300:
+            twins.both("stop")
+        twins.run(1)
+        rows.append(np.array(twins.c.desired))
+    rows = np.array(rows)
+    for order, share in enumerate((0.01, 0.01, 0.02, 0.1)):  # of the next derivative, which
+        # differences over two cycles follow; q^(5) may jump
+        slope = (rows[2:, order] - rows[:-2, order]) / (2 * PERIOD)
+        size = np.abs(rows[:, order + 1]).max()
+        assert np.abs(slope - rows[1:-1, order + 1]).max() < share * size, order
+    assert np.abs(rows[300:, 2]).max() <= max(20.0, np.abs(rows[300, 2]).max()) * 1.06
+
+
+@needs_compiler
 def test_a_motion_is_cut_and_continued(twins_of):
     twins = start(twins_of(designed(arms.elastic_panda())))
     here = np.array(twins.c.desired)
@@ -397,6 +417,28 @@ def test_limits_of_torques_and_rates(twins_of):
         before = np.array(twins.c.torque)
     assert twins.c.counts["limited_rates"] > 0
     assert twins.c.counts["limited_torques"] > 0
+
+
+@needs_compiler
+@pytest.mark.parametrize("loses", ["states", "clock"])
+def test_the_torque_does_not_step_when_the_state_is_lost(twins_of, loses):
+    design = designed(arms.elastic_panda(), disturbance_bandwidth=0.0)
+    twins = start(twins_of(design))
+    twins.append(twins.time + 0.3, goal(twins, 1.0))
+    twins.run(60)  # in the middle of its acceleration
+    before, torques = np.array(twins.c.torque), []
+    for _ in range(100):
+        has_states = loses != "states"
+        twins.run(1, links=has_states, motors=has_states, step=PERIOD if loses == "states" else 0.0)
+        torques.append(np.array(twins.c.torque))
+    assert twins.c.state == ("stopping" if has_states else "lost")
+    torques = np.array(torques)
+    assert np.ptp(torques[65:], axis=0).max() < 0.01  # the links go on waving a little
+    steps = np.abs(np.diff(torques[10:], axis=0)).max(axis=0)  # from the cycle of the fault on
+    change = np.abs(torques[-1] - before).max()
+    assert change > 1.0
+    # 3 x^2 - 2 x^3 rises by at most 1.5 of its mean slope, in 50 cycles
+    assert steps.max() < 1.6 / 50 * np.abs(torques[-1] - torques[9]).max()
 
 
 @needs_compiler

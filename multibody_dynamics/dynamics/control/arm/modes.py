@@ -34,7 +34,7 @@ import numpy as np
 
 from ...core import Array, Field, Integers, compiled_exactly, inlined_exactly, record_fields
 from ...motion.segments import MOVING, RESTING
-from ..signals.encoder_steps import RELAY, coarsest_encoder
+from ..signals.encoder_steps import RELAY, coarsest_encoder, of_encoder
 
 PASSING, LATCHED, FINAL = range(3)  # how a fault ends
 
@@ -663,15 +663,10 @@ def _is_coarse(p, s, x):
     k = coarsest_encoder(x.link_step, x.motor_step, p.link_resolution, p.motor_resolution, RELAY)
     if k < 0:
         return False
-    j = k - x.link_step.shape[0]
-    if j < 0:
-        s.joint[0] = k
-        s.value[0] = x.link_step[k]
-        s.allowed[0] = p.link_resolution[k]
-    else:
-        s.joint[0] = p.joint_of_motor[j]
-        s.value[0] = x.motor_step[j]
-        s.allowed[0] = p.motor_resolution[j]
+    n = x.link_step.shape[0]
+    s.joint[0] = k if k < n else p.joint_of_motor[k - n]
+    s.value[0] = of_encoder(k, x.link_step, x.motor_step)
+    s.allowed[0] = of_encoder(k, p.link_resolution, p.motor_resolution)
     return True
 
 

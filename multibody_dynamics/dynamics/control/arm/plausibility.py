@@ -35,7 +35,13 @@ from ...elastic.flat_map import compiled_springs
 from ...model import MultibodyModel
 from ...rigid import gravity_forces, inverse_solver
 from ..records.actuation import actuation
-from ..signals.encoder_steps import RELAY, EncoderSteps, coarse_encoder, coarsest_encoder
+from ..signals.encoder_steps import (
+    RELAY,
+    EncoderSteps,
+    coarse_encoder,
+    coarsest_encoder,
+    of_encoder,
+)
 from ..stability.loop_judgement import spread_poses
 
 CALIBRATION = 0.005  # rad or m, between the zeros of the encoders of a link and its motor
@@ -276,15 +282,10 @@ def judge_encoders(a, steps, link_resolution, motor_resolution, refusal):
     if k < 0:
         return False
     refusal.mistake[0] = COARSE_ENCODER
-    j = k - steps.link_step.shape[0]
-    if j < 0:
-        refusal.joint[0] = k
-        refusal.misfit[0] = steps.link_step[k]
-        refusal.allowed[0] = link_resolution[k]
-    else:
-        refusal.joint[0] = a.joint_of_motor[j]
-        refusal.misfit[0] = steps.motor_step[j]
-        refusal.allowed[0] = motor_resolution[j]
+    n = steps.link_step.shape[0]
+    refusal.joint[0] = k if k < n else a.joint_of_motor[k - n]
+    refusal.misfit[0] = of_encoder(k, steps.link_step, steps.motor_step)
+    refusal.allowed[0] = of_encoder(k, link_resolution, motor_resolution)
     return True
 
 

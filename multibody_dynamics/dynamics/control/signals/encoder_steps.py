@@ -69,6 +69,13 @@ def coarsest_encoder(link_step, motor_step, link_resolution, motor_resolution, f
     return coarsest
 
 
+@inlined_exactly
+def of_encoder(k, links, motors):
+    """The entry of the encoder numbered k, in rows (n,) and (m,)."""
+    n = links.shape[0]
+    return links[k] if k < n else motors[k - n]
+
+
 def coarse_encoder(joint: str, step: float, needed: float) -> str:
     """Why an encoder of a joint is too coarse, if steps that are `needed` change a torque by its
     limit."""

@@ -816,12 +816,16 @@ def test_a_stop_that_drives_the_arm_away_is_damped_and_then_silent():
     assert np.abs(plant.qd).max() < 0.05
 
 
-@pytest.mark.parametrize(("bits", "sides"), [(8, "both"), (6, "motors"), (8, "motors")])
+@pytest.mark.parametrize(
+    ("bits", "sides", "allowed"),  # rad beyond the limits
+    [(6, "both", 2.5), (8, "both", 0.5), (6, "motors", 0.5), (8, "motors", 0.5)],
+)
 @pytest.mark.parametrize("law", ["motor_pd", "state_feedback"])
-def test_encoders_too_coarse_for_the_gains_stop_the_arm_with_its_name(law, bits, sides):
+def test_encoders_too_coarse_for_the_gains_stop_the_arm_with_its_name(law, bits, sides, allowed):
     """It went on for up to 6.4 rad, 4.6 of them beyond its limits. The stop smooths the positions;
     where it cannot catch the arm that the steps have set moving, it fails, and is damped. How far
-    that takes is a matter of rounding: here .2 to 1.6 rad, within the limits."""
+    that takes is a matter of rounding: .2 to 1.6 rad here, within the limits; 3.4 rad with 6 bits
+    on both sides, 1.6 of them beyond."""
     arm, resolution = shipped("planar_two_link"), 2.0 * np.pi / 2**bits
     made = control.Arm(arm.model, arm.actuators, FlatnessSettings(law=law))
     made.design(arm.rest)
@@ -848,8 +852,8 @@ def test_encoders_too_coarse_for_the_gains_stop_the_arm_with_its_name(law, bits,
     assert any(f"'{name}'" in event.text for name in arm.model.joint_names)
     later = {each.fault.code for each in events[events.index(event) + 1 :]}
     assert later <= {STOP_FAILED}
-    assert far < 2.5
-    assert beyond < 0.5
+    assert far < 2.0 + allowed
+    assert beyond < allowed
     made.deactivate()
     made.activate()
     assert made.update(Sample(now + 1_000_000, {"link_position": q, "motor_position": theta}))

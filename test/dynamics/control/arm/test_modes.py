@@ -182,6 +182,19 @@ def test_without_a_stop_on_links_missing_motors_lose_the_arm():
     assert Machine(stops_on_links=0).cycle(lacks_motors=1) == LOST
 
 
+def test_states_that_return_start_the_stop_for_them_anew():
+    machine = Machine()
+    machine.cycle(lacks_motors=1)
+    assert machine.memory.on_links[0]
+    machine.memory.is_new[0] = 0
+    assert machine.moving(0.5, 0.0) == STOPPING
+    assert not machine.memory.on_links[0]
+    assert machine.memory.is_new[0]
+    machine = Machine()
+    machine.cycle(lacks_motors=1, lacks_links=1)
+    assert machine.moving(0.5, 0.0) == STOPPING
+
+
 def test_an_arm_that_only_holds_never_follows():
     machine = Machine(follows=0)
     assert machine.mode == STOPPING
@@ -197,6 +210,22 @@ def test_recovery_needs_settled_velocities_and_an_arm_at_rest():
     machine = Machine(recovers=0)
     machine.cycle(lacks_links=1)
     assert machine.cycle(100) == STOPPING
+
+
+def test_more_recoveries_than_allowed_in_the_window_are_a_fault_of_their_own():
+    machine = Machine(recovery_window=10.0)
+    for _ in range(2):
+        machine.cycle(lacks_links=1)
+        assert machine.cycle() == HOLDING
+    machine.cycle(lacks_links=1)
+    assert machine.cycle() == STOPPING
+    assert machine.fault == REPEATED
+    modes.clear_fault(machine.rules, machine.memory, STILL, STILL)
+    assert machine.cycle() == HOLDING
+    for _ in range(3):  # far enough apart
+        machine.now += 6.0
+        machine.cycle(lacks_links=1)
+        assert machine.cycle() == HOLDING
 
 
 @given(st.integers(0, 4), st.integers(0, 30), st.sampled_from([4, 5, modes.RECOVERIES]))

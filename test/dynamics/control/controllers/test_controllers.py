@@ -22,7 +22,7 @@ from multibody_dynamics.dynamics.control import (
     optimal_gains,
 )
 from multibody_dynamics.dynamics.core import DynamicsError, InputError
-from multibody_dynamics.dynamics.elastic import Motor, SpringSolver, motor_motion
+from multibody_dynamics.dynamics.elastic import Motor, Rigid, SpringSolver, motor_motion
 from multibody_dynamics.dynamics.rigid import (
     InverseDynamicsSolver,
     gravity_forces,
@@ -85,6 +85,17 @@ def test_computed_torque_by_hand(arm):
         wanted = inverse_dynamics(model, q, qd, qdd).tau
         wanted = wanted + actuators.motor_inertia * qdd + actuators.friction(qd)
         np.testing.assert_allclose(law.update(desired, *measured), wanted, rtol=1e-10, atol=1e-9)
+
+
+def test_on_a_rigid_arm_computed_torque_is_feedback_linearization():
+    motor = Motor(0.3, viscous=0.5)
+    model, actuators, _ = arms.two_links(Rigid(motor), Rigid(motor))
+    law = ComputedTorque(model, actuators, 200.0, 30.0)
+    poles = JointPoles.from_poles(actuators, (-10.0, -20.0))
+    exact = FeedbackLinearization(model, actuators, poles)
+    desired, state = random_state(model, 7), random_state(model, 8)[[0, 1, 0, 1]]
+    torque = law.update(desired, *state)
+    np.testing.assert_allclose(torque, exact.update(desired, *state), rtol=1e-12, atol=1e-11)
 
 
 def test_computed_torque_takes_the_mean_of_two_motors_and_sets_their_pretension():

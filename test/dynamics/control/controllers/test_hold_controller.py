@@ -62,6 +62,18 @@ def at_rest_load(arm: arms.Arm) -> np.ndarray:
     return np.nan_to_num(found.load)
 
 
+@pytest.mark.parametrize("arm", ALL)
+def test_a_position_is_held_where_it_is(arm):
+    arm = arm()
+    law, plant = holding(arm), arms.plant_on(arm)
+    law.stiffness[:] = at_rest(*arm).second
+    law.hold_at(arm.rest)
+    for _ in range(100):
+        plant.step(law.update(None, None, None, *plant.state[2:]), 1e-3)
+    np.testing.assert_allclose(plant.state[0], arm.rest, atol=1e-9)
+    np.testing.assert_allclose(law.q, arm.rest, atol=1e-9)
+
+
 def test_at_the_torque_limit_the_reference_yields_and_does_not_spring_back():
     arm = arms.linear_arm()
     law = holding(arm, torque_limit=30.0)

@@ -67,6 +67,23 @@ def run(arm, law, reference, steps, *, bias=0.0, acceleration=None, plant=None):
     return np.array(found)
 
 
+@pytest.mark.parametrize("damping", [0.0, 5.0])
+def test_with_rates_the_torque_follows_exactly(damping):
+    """Locked link, reference half a cycle ahead for the hold: a second-order error remains."""
+    arm = single_joint(LOCKED, Motor(M, viscous=1.0), K, damping)
+    w, h = 2.0 * np.pi * 5.0, 1e-3
+    law = control.TorqueController(*arm[:2], control.inertia_shaping_gains(*arm))
+
+    def reference(t: float) -> np.ndarray:
+        t += 0.5 * h
+        s, c = np.sin(w * t), np.cos(w * t)
+        return 20.0 * np.array([[s], [w * c], [-(w**2) * s]])
+
+    found = run(arm, law, reference, 600)[300:, 0]
+    t = h * np.arange(300, 600)
+    np.testing.assert_allclose(found, 20.0 * np.sin(w * t), atol=0.02 * 20.0)
+
+
 def static_error(gains, **settings) -> float:
     """Torque error with a locked link, where the motor delivers 3 N m less than commanded."""
     arm = single_joint(LOCKED, Motor(M, viscous=1.0), K)
@@ -133,6 +150,16 @@ def test_every_arm_is_held_at_rest_by_its_gravity_torques(make, design):
     desired = arms.still(arm)
     law.reset()
     np.testing.assert_allclose(law.update(desired, *state), load, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "make", [arms.linear_arm, arms.nonlinear_arm, arms.antagonistic_arm, arms.damped_arm]
+)
+def test_a_motion_is_followed_exactly(make):
+    """In continuous time, from the right start, the torques of the motion keep the arm on it."""
+    arm = arms.without_coulomb(make())
+    law = control.TorqueController(*arm[:2], control.inertia_shaping_gains(*arm), period=2e-4)
+    assert arms.peak_error(arm, law, arms.exciting(arm, 0.4), 1500, 1e-4, 2e-4) < 1e-4
 
 
 def test_the_impedance_of_a_motion_is_the_one_requested():

@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The disturbance observer of torque control: its discretisation, its filter, and its
+"""The disturbance observer of torque control: its discretisation, its filter, its stability and
 passivity."""
 
 import numpy as np
@@ -17,6 +17,7 @@ from multibody_dynamics.dynamics.core import InputError
 
 PERIOD = 1e-3
 positive = st.floats(0.01, 100.0)
+share = st.floats(0.0, 1.0)
 
 
 @pytest.mark.parametrize("w", [0.0, 3.0, 400.0])
@@ -83,6 +84,14 @@ def test_the_period_may_change():
         coarse.set_period(steps * 1e-4)
         b = coarse.update(phi[:1], load(t), tau)
         np.testing.assert_allclose(a, b, rtol=1e-9)
+
+
+@given(M=positive, K=positive, D=positive, P=st.floats(0.0, 100.0), m=positive, w=positive, a=share)
+def test_the_observer_is_stable_with_every_link(M, K, D, P, m, w, a):
+    c = 1.0 + M / m
+    loop = np.polymul([M, D, P + c * K], [1.0, 2.0 * w, w**2])
+    loop[-1] -= a * (c - 1.0) * K * w**2
+    assert np.roots(loop).real.max() < 1e-9 * np.abs(np.roots(loop)).max()
 
 
 def impedance(s, M, K, D, P, w, a):

@@ -323,6 +323,20 @@ def test_the_report_agrees_with_brute_force_before_and_after():
     assert len(table.splitlines()) == 1 + 35
 
 
+def test_maxima_between_the_samples_are_found():
+    """The maximum of a peak far narrower than the first samples."""
+    model, joints = panda(), panda_joints()
+    reference = fast_motion(3)
+    limits = MotionLimits(model.joint_names, torque_rate=200.0)
+    result = scale_time(reference, model, joints, limits)
+    binding = result.binding
+    near = binding.time + np.linspace(-2e-3, 2e-3, 2001)
+    states = result.trajectory.sample(near)
+    rates = inverse_dynamics(model, *np.moveaxis(states, 1, 0)).tau_dot
+    peak = np.abs(rates[:, model.joint_index(binding.joint)]).max()
+    assert peak == pytest.approx(200.0, rel=2e-6)
+
+
 # the slower motion
 
 
