@@ -65,7 +65,7 @@ from .crba import (
     world_inertia,
 )
 from .kinematics import BaseMotion
-from .mass_matrix_factors import factorise, invert
+from .mass_matrix_factors import factorise, solve_rows
 from .rnea import flat_batch
 from .tracing import (
     STATE_ONLY,
@@ -362,11 +362,10 @@ def _trace(model: MultibodyModel, inputs: TracedInputs, with_margins: bool = Fal
     qdd, bodies, rows = traced_forward_dynamics(robot, tau, bool(inputs.wrenches))
     robot.state[2] = qdd
     dq, dqd, M = _traced_derivatives(robot)
-    inverse, scratch = np.zeros((2, n, n), dtype=object)
-    pivots = np.zeros(n, dtype=object)
+    pivots, parts = np.zeros(n, dtype=object), np.hstack([-dq, -dqd, np.eye(n, dtype=object)])
     factorise(M, np.zeros(n, dtype=bool), pivots)
-    invert(M, pivots, scratch, inverse)
-    results = {"dqdd_dq": -(inverse @ dq), "dqdd_dqd": -(inverse @ dqd), "dqdd_dtau": inverse}
+    solve_rows(M, pivots, parts)
+    results = dict(zip(("dqdd_dq", "dqdd_dqd", "dqdd_dtau"), np.hsplit(parts, 3), strict=True))
     if with_margins:
         results["margins"] = traced_margins(n, bodies, rows)
     return robot.program(results)

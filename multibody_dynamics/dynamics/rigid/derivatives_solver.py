@@ -15,7 +15,7 @@ from .aba import forward_dynamics_scratch
 from .articulated_inertia import ROUNDING, prescribed_joints, singular
 from .crba import cancelled_terms, mass_matrix_recursion
 from .derivatives import SUBTREE_ROW, derivatives_recursion, inverse_dynamics_derivatives_cycle
-from .mass_matrix_factors import factorise, invert, solve, subtract_product
+from .mass_matrix_factors import factorise, solve, solve_rows
 from .rnea import PLAIN_CYCLES
 from .solvers import ModelSolver
 
@@ -25,12 +25,12 @@ _inverse_cycle = compiled(inverse_dynamics_derivatives_cycle)
 
 # Plain arrays; a named tuple would add 0.2 us per field to every call from Python
 def _forward(
-    parents, joints, gravity, state, applied, free, motion, trig, bodies, subtrees, torque, result
+    parents, joints, gravity, state, applied, free, motion, trig, bodies, subtrees, M, rows, result
 ):  # fmt: skip
     """Write dq''/dq, dq''/dq' and M^-1 to `result` (3, n, n); return False if M is singular.
 
     `state` (3, n) holds q, q' and tau; `free` (n,) is False throughout. `motion` (8, n) receives
-    q'' in row 2, `torque` (2, n, n) the derivatives of the inverse dynamics.
+    q'' in row 2. M (n, n) and `rows` (n, 3, n) are scratch.
     """
     n = state.shape[1]
     copy_row(motion[0], state[0])
@@ -39,7 +39,6 @@ def _forward(
     for i in range(n):
         qdd[i] = 0.0
     _inverse_dynamics(parents, joints, gravity, 0, motion, applied, trig, bodies, motion[5:])
-    M = torque[0]
     mass_matrix_recursion(parents, joints, bodies, subtrees, M)
     cancelled_terms(joints, bodies, subtrees, bounds)
     factorise(M, free, pivots)
@@ -48,12 +47,18 @@ def _forward(
             return False
         qdd[i] = state[2, i] - motion[5, i]
     solve(M, free, pivots, qdd, qdd)
-    invert(M, pivots, torque[1], result[2])
     forward_recursion(parents, joints, trig, motion, 1, bodies)
-    derivatives_recursion(parents, joints, gravity, applied, bodies, subtrees, torque)
-    result[:2] = 0.0
-    for k in range(2):
-        subtract_product(result[2], torque[k], result[k])
+    derivatives_recursion(parents, joints, gravity, applied, bodies, subtrees, result)
+    for i in range(n):
+        for j in range(n):
+            rows[i, 0, j] = -result[0, i, j]
+            rows[i, 1, j] = -result[1, i, j]
+            rows[i, 2, j] = 1.0 if i == j else 0.0
+    solve_rows(M, pivots, rows.reshape(n, 3 * n))
+    for k in range(3):
+        for i in range(n):
+            for j in range(n):
+                result[k, i, j] = rows[i, k, j]
     return True
 
 
@@ -128,7 +133,7 @@ class ForwardDynamicsDerivativesSolver(_DerivativesSolver):
         self.update = partial(
             _forward_cycle, *self._constants, self.state, self.applied_wrenches.reshape(N, 18),
             prescribed_joints(model, ()), motion, trig, bodies, np.empty((N + 1, SUBTREE_ROW)),
-            np.empty((2, n, n)), self.result,
+            np.empty((n, n)), np.empty((n, 3, n)), self.result,
         )  # fmt: skip
         self.update()
 

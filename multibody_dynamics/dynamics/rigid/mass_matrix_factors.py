@@ -59,40 +59,32 @@ def solve(M, held, pivots, force, solution):
 
 
 @inlined
-def invert(M, pivots, U, inverse):
-    """Write M^-1 = U^T D^-1 U with U = L^-T to `inverse`; U (n, n) is scratch. None is held."""
-    n = pivots.shape[0]
-    for i in range(n):
-        for j in range(n):
-            U[i, j] = inverse[i, j] = 0.0
+def solve_rows(M, pivots, rows):
+    """Replace `rows` (n, c) by M^-1 times them; none is held. Rows are subtracted four at a time,
+    or the difference would be read and written for each."""
+    n, columns = rows.shape
     for r in range(n):
         i = n - 1 - r
-        U[i, i] = 1.0
-        for k in range(i + 1, n):
-            for j in range(k, n):
-                U[i, j] = U[i, j] - M[k, i] * U[k, j]
-    for i in range(n):
-        for k in range(i + 1):
-            share = U[k, i] / pivots[k]
-            for j in range(i, n):
-                inverse[i, j] = inverse[i, j] + share * U[k, j]
-        for j in range(i):
-            inverse[i, j] = inverse[j, i]
-
-
-@inlined
-def subtract_product(A, B, result):
-    """Subtract A B from `result`, all (n, n); four rows of B at a time, or `result` would be read
-    and written as often as there are products."""
-    n = A.shape[0]
-    whole = n - n % 4
-    for i in range(n):
-        for r in range(0, whole, 4):
-            a, b, c, d = A[i, r], A[i, r + 1], A[i, r + 2], A[i, r + 3]
-            for j in range(n):
-                result[i, j] -= (a * B[r, j] + b * B[r + 1, j]) + (
-                    c * B[r + 2, j] + d * B[r + 3, j]
+        whole = n - r % 4
+        for k in range(i + 1, whole, 4):
+            a, b, c, d = M[k, i], M[k + 1, i], M[k + 2, i], M[k + 3, i]
+            for j in range(columns):
+                rows[i, j] -= (a * rows[k, j] + b * rows[k + 1, j]) + (
+                    c * rows[k + 2, j] + d * rows[k + 3, j]
                 )
-        for r in range(whole, n):
-            for j in range(n):
-                result[i, j] -= A[i, r] * B[r, j]
+        for k in range(whole, n):
+            for j in range(columns):
+                rows[i, j] -= M[k, i] * rows[k, j]
+    for i in range(n):
+        share, whole = 1.0 / pivots[i], i - i % 4
+        for j in range(columns):
+            rows[i, j] *= share
+        for k in range(0, whole, 4):
+            a, b, c, d = M[i, k], M[i, k + 1], M[i, k + 2], M[i, k + 3]
+            for j in range(columns):
+                rows[i, j] -= (a * rows[k, j] + b * rows[k + 1, j]) + (
+                    c * rows[k + 2, j] + d * rows[k + 3, j]
+                )
+        for k in range(whole, i):
+            for j in range(columns):
+                rows[i, j] -= M[i, k] * rows[k, j]
