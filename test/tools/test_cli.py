@@ -155,6 +155,19 @@ def test_generate(capsys, tmp_path):
     assert "hand" in printed
 
 
+def test_generate_a_robot_with_loops_and_springs(capsys, tmp_path):
+    files = share_directory() / "config" / "mechanisms"
+    robot = ["generate", str(files / "five_bar.urdf"), "-o", str(tmp_path / "code")]
+    springs = ["--elastic-joints", str(files / "five_bar.yaml")]
+    assert cli.main([*robot, *springs, "--name", "arm"]) == 0
+    written = [str(file) for file in (tmp_path / "code").iterdir()]
+    assert sorted(capsys.readouterr().out.splitlines()) == sorted(written)
+    assert "Loops: 'tip'." in (tmp_path / "code" / "arm_dynamics.h").read_text()
+    assert "arm_motor_feedforward(" in (tmp_path / "code" / "arm_actuators.h").read_text()
+    printed = rejected(capsys, *robot, *springs, "--law", "motor_pd")
+    assert "a controller in C is not available for robot 'five_bar', which has loops" in printed
+
+
 def test_generate_a_controller(capsys, tmp_path):
     springs = str(share_directory() / "config" / "elastic_joints" / "panda.yaml")
     folder = str(tmp_path / "code")
@@ -174,7 +187,6 @@ def test_generate_a_controller(capsys, tmp_path):
         assert (tmp_path / "code" / "arm_settings.c").read_text() == text
     capsys.readouterr()
     assert "requires both --law" in rejected(capsys, *robot, "--law", "motor_pd")
-    assert "requires both --law" in rejected(capsys, *robot, "--elastic-joints", springs)
     assert "--bandwidth requires --law" in rejected(capsys, *robot, "--bandwidth", "30")
     assert "--order does not apply" in rejected(capsys, *both, "--order", "1")
     assert "position" in rejected(capsys, *both, "--position", "0,1")

@@ -108,7 +108,6 @@ def test_damaged_recordings_of_the_demo(folder, capsys, facts):
 @pytest.mark.parametrize(
     "command",
     [
-        "generate robot.urdf --elastic-joints springs.yaml -o out",
         "stream policy --urdf robot.urdf --elastic-joints springs.yaml -o out",
         "scale-time trajectory.csv --urdf robot.urdf --elastic-joints springs.yaml -o out",
     ],

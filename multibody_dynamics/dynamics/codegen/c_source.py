@@ -8,7 +8,7 @@ the program, which is that of the recursion.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -128,6 +128,17 @@ def comment(lines: Sequence[str]) -> str:
     if len(safe) == 1 and len(safe[0]) <= WIDTH - 6:
         return f"/* {safe[0]} */\n"
     return "\n".join(["/*", *(f" * {line}".rstrip() for line in safe), " */", ""])
+
+
+def header(guard: str, parts: Iterable[str]) -> str:
+    """A header file that C++ accepts, too."""
+    return "\n".join([
+        f"#ifndef {guard}\n#define {guard}\n",
+        '#ifdef __cplusplus\nextern "C" {\n#endif\n',
+        *parts,
+        "#ifdef __cplusplus\n}\n#endif\n",
+        "#endif\n",
+    ])  # fmt: skip
 
 
 def constant_array(name: str, values: Sequence[float], precision: Precision) -> str:

@@ -211,27 +211,16 @@ def _finite(number: Any) -> float:
 
 
 def sine(angle: Any) -> Any:
-    """The sine of an input, of a multiple of an input, or of a number."""
+    """The sine of an expression or a number."""
     if not isinstance(angle, Expression):
         return math.sin(angle)
-    return Expression(angle.graph, angle.sign, _trig(Operation.SINE, angle))
+    graph = angle.graph
+    return Expression(graph, angle.sign, graph._node(Operation.SINE, angle.index))
 
 
 def cosine(angle: Any) -> Any:
-    """The cosine of an input, of a multiple of an input, or of a number."""
+    """The cosine of an expression or a number."""
     if not isinstance(angle, Expression):
         return math.cos(angle)
-    return Expression(angle.graph, 1, _trig(Operation.COSINE, angle))
-
-
-def _trig(operation: Operation, angle: Expression) -> int:
-    """Machine code computes all sines and cosines first, several at a time."""
     graph = angle.graph
-    kind, *factors = graph.nodes[angle.index]
-    simple = kind is Operation.INPUT or (
-        kind is Operation.MULTIPLY
-        and sorted(graph.nodes[k][0] for k in factors) == [Operation.INPUT, Operation.CONSTANT]
-    )
-    if not simple:
-        raise InputError("sines and cosines take an input, or an input times a number")
-    return graph._node(operation, angle.index)
+    return Expression(graph, 1, graph._node(Operation.COSINE, angle.index))

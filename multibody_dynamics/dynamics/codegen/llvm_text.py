@@ -7,8 +7,10 @@ With one lane, inputs and results are arrays of doubles. With more lanes, every 
 a vector register with the values of that many states. The only fast-math flag is `contract`:
 products and sums may be fused, but never reordered.
 
-First come all sines and cosines, several angles at a time, by the polynomials of fdlibm. If an
-angle is larger than `LARGEST_ANGLE`, or not finite, the mathematical library takes over.
+Sines and cosines are computed several angles at a time, by the polynomials of fdlibm: first those
+of inputs and of their multiples, then, where one of a computed angle is needed, those of all angles
+that are known there. If an angle is larger than `LARGEST_ANGLE`, or not finite, the mathematical
+library takes over.
 """
 
 import struct
@@ -40,7 +42,11 @@ COSINE = (
 )  # fmt: skip
 TO_INTEGER = 6755399441055744.0  # 1.5 2^52: adding it rounds to an integer in the lowest bits
 
-DECLARATIONS = "declare double @sin(double)\ndeclare double @cos(double)\n"
+DECLARATIONS = """declare double @sin(double)
+declare double @cos(double)
+declare double @llvm.fabs.f64(double)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+"""
 
 
 def literal(value: float) -> str:
@@ -183,7 +189,9 @@ class _Function:
         self.shared = {self.groups.index(name) for name in shared if name in program.inputs}
         self.stores: dict[int, list[tuple[int, int, Result]]] = {}
         self.values: dict[int, str] = {}  # in this block; inputs and constants are loaded again
-        self.trig: dict[tuple[Operation, int], int] = {}  # places in %sines and %cosines
+        self.trig: dict[int, tuple[int, int]] = {}  # angle: its wave, place in %sines and %cosines
+        self.angles = program.angles()  # that are still to come
+        self.waves = 0
 
     def write(self, name: str) -> str:
         results = enumerate(self.program.results.values())
@@ -195,7 +203,7 @@ class _Function:
                 else:
                     self.stores.setdefault(entry.node, []).append((group, k, entry))
         self.body.label("entry")
-        self._trigonometry()
+        self._trigonometry([k for k in self.angles if self._is_given(k)])
         for each in constants:
             self._store(*each)
         self._arithmetic()
@@ -262,10 +270,12 @@ class _Function:
                 operands = self._operand(first), self._operand(second)
                 self.values[k] = self.numbers.binary(ARITHMETIC[kind], *operands)
             elif kind in TRIGONOMETRY:
+                if first not in self.trig:
+                    self._trigonometry([angle for angle in self.angles if angle < k])
                 name = "sines" if kind is Operation.SINE else "cosines"
-                place = self.trig[kind, first]
+                wave, place = self.trig[first]
                 address = self.body.new(
-                    f"getelementptr inbounds double, ptr %{name}, i64 {place * self.lanes}"
+                    f"getelementptr inbounds double, ptr %{name}{wave}, i64 {place * self.lanes}"
                 )
                 self.values[k] = self._load(self.numbers.type, address)
             for each in self.stores.get(k, ()):
@@ -281,43 +291,51 @@ class _Function:
         self.body.do(f"br label %block{number}")
         self.body.label(f"block{number}")
 
-    def _trigonometry(self) -> None:
-        """Fill %sines and %cosines, (angles, lanes), and branch to %computed."""
-        angles = self.program.angles()
-        for place, angle in enumerate(angles):
-            for kind in TRIGONOMETRY:
-                self.trig[kind, angle] = place
+    def _is_given(self, angle: int) -> bool:
+        """Whether a node is an input, or an input times a number."""
+        kind, *arguments = self.program.nodes[angle]
+        kinds = {self.program.nodes[k][0] for k in arguments} if kind is Operation.MULTIPLY else ()
+        return kind is Operation.INPUT or kinds == {Operation.INPUT, Operation.CONSTANT}
+
+    def _trigonometry(self, angles: list[int]) -> None:
+        """Fill %sines and %cosines (angles, lanes) of a wave, and branch to %computed."""
         if not angles:
             return
+        wave, self.waves = self.waves, self.waves + 1
+        self.trig |= {angle: (wave, place) for place, angle in enumerate(angles)}
+        self.angles = [angle for angle in self.angles if angle not in self.trig]
         size = self.width if self.lanes == 1 else self.lanes
         vectors = _Numbers(self.body, size)
         chunks = list(self._angle_vectors(angles, size))
         count = len(chunks) * size
         for name in ("angles", "sines", "cosines"):
-            self.body.do(f"%{name} = alloca [{count} x double], align 64")
+            place = f"  %{name}{wave} = alloca [{count} x double], align 64"
+            self.body.lines.insert(
+                1, place
+            )  # in the first block, where it is no change of the stack
         small = "true"
         for chunk in chunks:
             inside = vectors.all_within(chunk, LARGEST_ANGLE)
             small = self.body.new(f"and i1 {small}, {inside}")
-        self.body.do(f"br i1 {small}, label %small, label %large")
-        self.body.label("small")
+        self.body.do(f"br i1 {small}, label %small{wave}, label %large{wave}")
+        self.body.label(f"small{wave}")
         for k, chunk in enumerate(chunks):
             sine, cosine = vectors.sine_and_cosine(chunk)
-            self._store_chunk("sines", k, vectors.type, sine, size)
-            self._store_chunk("cosines", k, vectors.type, cosine, size)
-        self.body.do("br label %computed")
-        self.body.label("large")
+            self._store_chunk(f"sines{wave}", k, vectors.type, sine, size)
+            self._store_chunk(f"cosines{wave}", k, vectors.type, cosine, size)
+        self.body.do(f"br label %computed{wave}")
+        self.body.label(f"large{wave}")
         for k, chunk in enumerate(chunks):
-            self._store_chunk("angles", k, vectors.type, chunk, size)
-        self._library_loop(count)
-        self.body.label("computed")
+            self._store_chunk(f"angles{wave}", k, vectors.type, chunk, size)
+        self._library_loop(wave, count)
+        self.body.label(f"computed{wave}")
 
     def _angle_vectors(self, angles: Sequence[int], size: int) -> Iterator[str]:
         """The angles as vectors: of one angle each, or with one lane, of several angles."""
         values = []
         for angle in angles:
             kind, first, second = self.program.nodes[angle]
-            if kind is Operation.MULTIPLY:
+            if kind is Operation.MULTIPLY and angle not in self.values:
                 values.append(
                     self.numbers.exact("fmul", self._operand(first), self._operand(second))
                 )
@@ -338,23 +356,23 @@ class _Function:
         address = self.body.new(f"getelementptr inbounds double, ptr %{name}, i64 {k * size}")
         self.body.do(f"store {kind} {value}, ptr {address}, align 8")
 
-    def _library_loop(self, count: int) -> None:
-        """Sines and cosines of all %angles by the mathematical library."""
+    def _library_loop(self, wave: int, count: int) -> None:
+        """Sines and cosines of all %angles of a wave by the mathematical library."""
         body = self.body
-        body.do("br label %each")
-        body.label("each")
-        body.do("%at = phi i64 [0, %large], [%next, %each]")
+        body.do(f"br label %each{wave}")
+        body.label(f"each{wave}")
+        body.do(f"%at{wave} = phi i64 [0, %large{wave}], [%next{wave}, %each{wave}]")
         where = {
-            name: body.new(f"getelementptr inbounds double, ptr %{name}, i64 %at")
+            name: body.new(f"getelementptr inbounds double, ptr %{name}{wave}, i64 %at{wave}")
             for name in ("angles", "sines", "cosines")
         }
         angle = self._load("double", where["angles"])
         for name, function in (("sines", "sin"), ("cosines", "cos")):
             value = body.new(f"call double @{function}(double {angle})")
             body.do(f"store double {value}, ptr {where[name]}, align 8")
-        body.do("%next = add i64 %at, 1")
-        more = body.new(f"icmp ult i64 %next, {count}")
-        body.do(f"br i1 {more}, label %each, label %computed")
+        body.do(f"%next{wave} = add i64 %at{wave}, 1")
+        more = body.new(f"icmp ult i64 %next{wave}, {count}")
+        body.do(f"br i1 {more}, label %each{wave}, label %computed{wave}")
 
 
 def function_text(
@@ -370,26 +388,46 @@ def function_text(
     return _Function(program, lanes, width, shared).write(name)
 
 
-def table_text(program: Program, name: str) -> str:
+def table_text(
+    program: Program, name: str, *, condition: str = "", memory: tuple[str, str] | None = None
+) -> str:
     """The function `name`.table, which takes the addresses of all arguments of `name` in a table.
 
-    For functions of one lane; the order is that of the arguments."""
-    count = len(program.inputs) + len(program.results)
-    lines = []
-    for k in range(count):
-        lines.append(f"  %at{k} = getelementptr ptr, ptr %table, i64 {k}")
-        lines.append(f"  %array{k} = load ptr, ptr %at{k}")
-    arguments = ", ".join(f"ptr %array{k}" for k in range(count))
-    lines += [f"  call void @{name}({arguments})", "  ret void"]
-    body = "\n".join(lines)
-    return f"define void @{name}.table(ptr %table) nounwind {{\n{body}\n}}\n"
+    For functions of one lane; the order is that of the arguments. It returns true if all entries
+    of the result `condition` are within -1 and 1, and then copies a result to an input: those named
+    in `memory`."""
+    names = [*program.inputs, *program.results]
+    body, valid = _Body(), "true"
+    arrays = [
+        body.new(f"load ptr, ptr {body.new(f'getelementptr ptr, ptr %table, i64 {k}')}")
+        for k in range(len(names))
+    ]
+    body.do(f"call void @{name}({', '.join(f'ptr {array}' for array in arrays)})")
+    numbers = _Numbers(body, 1)
+    for k in range(len(program.results.get(condition, ()))):
+        place = body.new(f"getelementptr double, ptr {arrays[names.index(condition)]}, i64 {k}")
+        within = numbers.all_within(body.new(f"load double, ptr {place}"), 1.0)
+        valid = body.new(f"and i1 {valid}, {within}")
+    body.do(f"br i1 {valid}, label %keep, label %end")
+    body.label("keep")
+    if memory:
+        source, target = (arrays[names.index(each)] for each in memory)
+        size = 8 * program.inputs[memory[1]]
+        body.do(
+            f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {size}, i1 false)"
+        )
+    body.do("br label %end")
+    body.label("end")
+    body.do(f"ret i1 {valid}")
+    text = "\n".join(body.lines)
+    return f"define i1 @{name}.table(ptr %table) nounwind {{\n{text}\n}}\n"
 
 
 def module_text(*functions: str, lanes: int, width: int) -> str:
     """A complete module with these functions."""
     size = max(lanes, width)
-    suffix, kind = ("f64", "double") if size == 1 else (f"v{size}f64", f"<{size} x double>")
-    parts = [DECLARATIONS, f"declare {kind} @llvm.fabs.{suffix}({kind})\n"]
+    parts = [DECLARATIONS]
     if size > 1:
+        parts.append(f"declare <{size} x double> @llvm.fabs.v{size}f64(<{size} x double>)\n")
         parts.append(f"declare i1 @llvm.vector.reduce.and.v{size}i1(<{size} x i1>)\n")
     return "".join([*parts, *functions])

@@ -8,8 +8,9 @@ A call through ctypes or Numba takes longer than the dynamics of a robot arm. `C
 of float64 is read where the headers of NumPy place its fields; `call` leaves anything else to its
 caller.
 
-While there is no kernel, both functions call a Python function in its place. A kernel is put in
-place, or taken away, between two calls: this stores one address.
+While there is no kernel, both functions call a Python function in its place; also where the kernel
+returns that its results are not valid. A kernel is put in place, or taken away, between two calls:
+this stores one address.
 """
 
 import ctypes
@@ -29,7 +30,7 @@ if IS_COMPILED:
 
 FIELDS = (  # of a context: 64-bit numbers and addresses
     "kernel", "table", "guarded", "guarded_count", "python", "rows", "length", "state", "scratch",
-    "result", "array_type", "float64", "none",
+    "result", "array_type", "float64", "none", "done",
 )  # fmt: skip
 GUARD_STEP = 8  # the number of guarded entries is a multiple of this
 
@@ -76,7 +77,7 @@ define internal ptr @context(ptr %self) alwaysinline {
 }
 """
 
-# Run the kernel, or Python if there is none or if a bit is set in a guarded number.
+# Run the kernel, or Python if there is none, if a bit is set in a guarded number, or if it fails.
 RUN = f"""
 define internal ptr @run(ptr %context) {{
 start: {_field("kernel")}
@@ -97,10 +98,12 @@ judge:
   %bits = call i64 @llvm.vector.reduce.or.v8i64(<8 x i64> %seen.next)
   %raised = icmp ne i64 %bits, 0
   br i1 %raised, label %in_python, label %in_kernel
-in_kernel: {_field("table")} {_field("none")}
-  call void %kernel(ptr %table)
-  call void @Py_IncRef(ptr %none)
-  ret ptr %none
+in_kernel: {_field("table")}
+  %valid = call i1 %kernel(ptr %table)
+  br i1 %valid, label %succeed, label %in_python
+succeed: {_field("done")}
+  call void @Py_IncRef(ptr %done)
+  ret ptr %done
 in_python: {_field("python")}
   %answer = call ptr @PyObject_CallObject(ptr %python, ptr null)
   ret ptr %answer
@@ -255,6 +258,7 @@ class Calls(NeverCopied):
     result : what `call` returns.
     table : the arrays whose addresses the kernel receives, in this order.
     guarded : entries that must be zero for the kernel; their number is a multiple of GUARD_STEP.
+    done : what `update` returns after the kernel; otherwise, what `python` returns.
 
     update : `update()` evaluates the state.
     call : `call(row, ...)` takes the rows (n,) and evaluates; None, with the state unchanged, if
@@ -268,6 +272,7 @@ class Calls(NeverCopied):
         result: tuple[Any, ...],
         table: Sequence[Array],
         guarded: Array,
+        done: object = None,
     ) -> None:
         """Raises DynamicsError where `available` is False."""
         methods = _methods()
@@ -289,6 +294,7 @@ class Calls(NeverCopied):
             "state": state.ctypes.data, "scratch": scratch.ctypes.data,
             "result": id(result),
             "array_type": id(np.ndarray), "float64": id(np.dtype(np.float64)), "none": id(None),
+            "done": id(done),
         }  # fmt: skip
         for name, value in values.items():
             self._context[FIELDS.index(name)] = value
@@ -297,7 +303,7 @@ class Calls(NeverCopied):
         capsule.restype = ctypes.py_object
         owner = (
             capsule(self._context.ctypes.data, None, None),
-            (self._context, addresses, scratch, python, state, result, *table, guarded),
+            (self._context, addresses, scratch, python, state, result, *table, guarded, done),
         )
         self.update = _function(methods[0], owner)
         self.call = _function(methods[1], owner)
@@ -309,7 +315,8 @@ class Calls(NeverCopied):
 
     @property
     def kernel(self) -> int | None:
-        """The address of the kernel in force, a function of one table of addresses."""
+        """The address of the kernel in force, a function of one table of addresses, see
+        :func:`.table_text`."""
         return int(self._context[0]) or None
 
     @kernel.setter

@@ -40,6 +40,8 @@ The same for the control cycle, compiled:
 ConstrainedInverseDynamicsSolver  Q, Q', Q'' of the motors from a motion of the independent joints
 ConstrainedForwardDynamicsSolver  accelerations of the independent joints from torques of the motors
 ConstrainedMomentumSolver         momentum of the independent joints, the bias of its rate, gravity
+trace_constrained_inverse_dynamics  Q, Q', Q'' as straight-line code for one mechanism
+STRIDE                            how far the independent joints may go in a step of that code
 loop_accelerations                the forward dynamics, for compiled code that calls it
 tree_and_loops                    the arrays of the following functions, which compiled code calls
 place_joints                      positions of all joints of a robot with or without loops
@@ -74,12 +76,13 @@ from .loop_kinematics import (
     return_to_start,
     tree_and_loops,
 )
-from .loop_recursion import loop_accelerations
+from .loop_recursion import STRIDE, loop_accelerations
 from .loop_rows import closure_rows
 from .loops import ConstrainedModel, ConstraintMatrix, LoopClosure
 from .mechanism_description import close_loops, load_mechanism
 from .motion_subspaces import CompositeJoint, ExponentialJoint, Joint, SphericalJoint
 from .multi_dof import MultiDofModel
+from .traced_loops import trace_constrained_inverse_dynamics
 
 __all__ = [
     # joints with several degrees of freedom
@@ -93,7 +96,8 @@ __all__ = [
     "constrained_hybrid_dynamics", "ConstrainedMotion",
     # for the control cycle
     "ConstrainedInverseDynamicsSolver", "ConstrainedForwardDynamicsSolver",
-    "ConstrainedMomentumSolver", "loop_accelerations",
+    "ConstrainedMomentumSolver", "trace_constrained_inverse_dynamics", "STRIDE",
+    "loop_accelerations",
     "tree_and_loops", "place_joints", "return_to_start", "move_bodies", "rate_found",
     "jacobian_rows", "reduce_jacobian",
 ]  # fmt: skip

@@ -291,7 +291,7 @@ def closed_chain(system: ConstrainedModel, q: Any) -> ClosedChainModel:
 @answers(inverse_solver, ClosedChainModel)
 def _inverse_solver(model: ClosedChainModel) -> ConstrainedInverseDynamicsSolver:
     return ConstrainedInverseDynamicsSolver(
-        model.system, model.assembled, independent=model.joint_names
+        model.system, model.assembled, independent=model.joint_names, specialise=None
     )
 
 

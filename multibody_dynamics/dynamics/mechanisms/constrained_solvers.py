@@ -3,6 +3,7 @@
 
 """Inverse and forward dynamics, and momentum, of mechanisms with loops for the control cycle."""
 
+import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..codegen import GUARD_STEP, Calls
+from ..codegen import GUARD_STEP, Calls, pause
 from ..core import (
     STATE_ROWS,
     Array,
@@ -24,19 +25,29 @@ from ..core import (
 from ..model import MultibodyModel
 from ..model.records import BODY_ROW
 from ..recursions import momentum_pass
-from ..rigid import ModelSolver, body_rows, spatial_jacobians
+from ..rigid import (
+    CHECKED_STATES,
+    TOLERANCE,
+    SpecialisingSolver,
+    addresses,
+    body_rows,
+    spatial_jacobians,
+)
 from . import loop_recursion as at
 from .assembly import assemble
 from .constraints import independent_rows
 from .loop_rows import LOOP_ROW, LoopRow, closure_rows, frames_in_joints
 from .loops import ConstrainedModel, LoopClosure
+from .specialised_loops import LoopKernel, table
+from .traced_loops import SINGULAR
 
 Indices = NDArray[np.int64]
 
+NEARBY = 1e-3  # rad or m; the range of positions at which kernels are compared, as of a cycle
 NEAR = 0.05  # a margin below which messages call a pose nearly singular
 
 
-class LoopSolver(ModelSolver):
+class LoopSolver(SpecialisingSolver):
     """Base of the solvers: closes the loops of `system` in every update, from the last solution.
 
     Parameters
@@ -155,7 +166,6 @@ class LoopSolver(ModelSolver):
         return result
 
     _has_rates = True
-    _call: Callable[..., Any] | None = None  # checks and runs in machine code, see `Calls`
     state: Array
     _results: tuple[Array, ...]
 
@@ -173,7 +183,10 @@ class LoopSolver(ModelSolver):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self._call_directly()
+        if "update" in self.__dict__:
+            self._call_directly()
+        else:
+            self._specialise()
 
     def problem(self) -> str:
         """Why the last update has failed; empty if it has not."""
@@ -250,14 +263,26 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
     constructor or of `restart`: the independent joints go there on a straight line, in steps of
     that length, which determines the assembly mode. `update()` returns 1, or 0 if it fails; then
     `problem()` says why, the results are NaN, and the next update starts from the last solution.
-    Use an instance from one thread only. Parameters, other attributes and errors are those of
+    Use an instance from one thread only.
+
+    With `specialise`, code for this robot takes over as in :class:`.InverseDynamicsSolver`, with
+    `kernel` and `wait`; None: if :func:`.specialise_solvers` asks for it. It closes the loops by a
+    fixed number of Newton steps; where they do not suffice, in far or nearly singular poses, the
+    general kernel computes the same state. That one stays in use on a moving base, and after the
+    first access to `loop_wrenches`. Parameters, other attributes and errors are those of
     :class:`.LoopSolver`; ModelError also for fewer motors than degrees of freedom.
     """
 
     update: Callable[[], int]
+    _temporary = (*LoopSolver._temporary, "_closure", "_fills_rows")
 
     def __init__(
-        self, system: ConstrainedModel, q: Any, *, independent: Sequence[str] | None = None
+        self,
+        system: ConstrainedModel,
+        q: Any,
+        *,
+        independent: Sequence[str] | None = None,
+        specialise: bool | None = False,
     ) -> None:
         super().__init__(system, q, independent)
         if len(self.actuated) < self.dof:
@@ -275,10 +300,100 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
         self._results = tuple(self.result)
         is_direct = Calls.available()
         self._checked = CheckedRows(STATE_ROWS, self.independent, self.state, is_fallback=is_direct)
-        self.update = self._bound(self.state[None], self._motions, self.result[None])
+        self._compiled = self._bound(self.state[None], self._motions, self.result[None])
+        self.update = self._compiled
         self.state[0] = self._vectors[at.LAST, system.indices(self.independent)]
         self._run()
-        self._call_directly()
+        if self._is_wanted(specialise):
+            self._specialise()
+        else:
+            self._call_directly()
+
+    def _specialise(self) -> None:
+        plan, *_ = self.kinematics
+        self._closure = np.full(_closure_size(plan, len(self._all_rows)), np.nan)
+        self._fills_rows = False
+        last = self._vectors[at.LAST, : self.model.n]
+        arrays = table(self, self.state, last, self.motion, self.result, self._closure)
+        given = self.state, self._results, arrays, self._wrench_numbers, 1
+        self._begin(Calls(self._general, *given), Calls(self._run_general, *given))
+
+    def _new_kernel(self, moving: bool) -> LoopKernel:
+        return LoopKernel(self)
+
+    def _general(self) -> int:
+        """Update by the general kernel."""
+        if self.kernel == "specialised":
+            self._plan[at.CLOSED] = 0  # its factors are not those of the last configuration
+            self._closure[:] = np.nan
+        return self._compiled()
+
+    def _run_general(self) -> None:
+        if not self._general():
+            raise self._fail()
+
+    def _agrees(self, moving: bool, address: int) -> bool:
+        start = self._vectors[at.START, : self.model.n].copy()
+        general = ConstrainedInverseDynamicsSolver(
+            self.system, start, independent=self.independent, specialise=False
+        )
+        n, last = self.model.n, general._vectors[at.LAST, : self.model.n]
+        motion, found = np.empty((5, n)), np.empty_like(general.result)
+        arrays = table(general, general.state, last, motion, found, np.empty_like(self._closure))
+        kernel = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)(address)
+        rng, home, compared = np.random.default_rng(1), general.state[0].copy(), 0
+        for _ in range(CHECKED_STATES):
+            general.start_from(start)
+            general.state[:] = rng.uniform(-1.0, 1.0, general.state.shape)
+            general.state[0] = home + NEARBY * general.state[0]
+            where = addresses(arrays)
+            is_valid = kernel(where.ctypes.data)
+            general.start_from(start)
+            if not (general.update() and is_valid):
+                continue
+            compared += 1
+            for one, other in ((found, general.result), (motion, general.motion)):
+                size = np.abs(other).max(axis=1)
+                if not (np.abs(one - other).max(axis=1) <= TOLERANCE * size).all():
+                    return False
+            pause()
+        return compared > 0
+
+    def _choose_kernel(self) -> None:
+        if not self._calls:
+            return
+        with self._lock:
+            _, joints, gravity = self._constants
+            usable = False in self._addresses and self._base is None and not self._fills_rows
+            usable = usable and self._kernels[False].fits(joints, gravity)
+            for calls in self._calls:
+                calls.kernel = self._addresses[False] if usable else None
+            self._plan[at.CLOSED] = 0
+
+    @property
+    def margin(self) -> float:
+        """How far the last pose was from a singular one, as in :class:`LoopSolver`; with the
+        specialised kernel, the smallest sine of the angle between a column of A_d and others."""
+        if not self._is_specialised():
+            return super().margin
+        m, rows = len(self.multipliers), len(self._all_rows)
+        return float(SINGULAR / np.sqrt(self._closure[rows : rows + m].max()))
+
+    def problem(self) -> str:
+        return "" if self._is_specialised() else super().problem()
+
+    def _is_specialised(self) -> bool:
+        """Whether the last update was one of the specialised kernel."""
+        return bool(self._calls) and bool((abs(self._closure) <= 1.0).all())
+
+    @property
+    def loop_wrenches(self) -> Mapping[str, Array]:
+        if self._calls and not self._fills_rows:  # the specialised kernel does not fill the rows
+            self.__dict__["_fills_rows"] = True
+            self._choose_kernel()
+            self._closure[:] = np.nan
+            self._general()
+        return super().loop_wrenches
 
     def _bound(self, states: Array, motions: Array, results: Array) -> Callable[[], int]:
         return partial(
@@ -320,6 +435,8 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
         states = np.ascontiguousarray(states)
         motions = np.zeros((len(states), 5, self.model.n))
         results = np.zeros((len(states), 3, len(self.actuated)))
+        if self._calls:
+            self._plan[at.CLOSED] = 0
         done = self._bound(states, motions, results)()
         if done < len(states):
             raise self._fail(f", state {done}")
@@ -429,6 +546,13 @@ class ConstrainedMomentumSolver(LoopSolver):
         )  # fmt: skip
         self.state[0] = self._vectors[at.LAST, system.indices(self.independent)]
         self._run()
+
+
+def _closure_size(plan: Indices, rows: int) -> int:
+    """The number of entries of "closure", see :func:`.trace_constrained_inverse_dynamics`."""
+    conditions = {at.SHARED_FACTORS: 0, at.OWN_FACTORS: plan[at.KEPT]}
+    whole = plan[at.DOF] + 2 * plan[at.KEPT]
+    return int(rows + plan[at.KEPT] + plan[at.DOF] + conditions.get(plan[at.LEAST], whole))
 
 
 Row = tuple[LoopClosure, LoopRow]

@@ -370,11 +370,10 @@ def predict(plan, motion, w):
 
 
 @uncounted
-def find_rate(k, parents, joints, plan, rows, motion, bodies, wrenches, w):
-    """q_d^(k) into `motion`, and its share into the twists, which `bodies` has without it."""
-    m = plan[KEPT]
-    dependent, sides = plan[DEPENDENT], plan[SIDES]
-    for r in range(m):
+def rate_defect(k, plan, bodies, wrenches, w):
+    """f^(k) at q_d^(k) = 0, with which `bodies` has the twists, into `w.residual`."""
+    sides = plan[SIDES]
+    for r in range(plan[KEPT]):
         b1, b2 = plan[sides + 4 * r], plan[sides + 4 * r + 1]
         left = 0.0
         for j in range(k):
@@ -382,7 +381,12 @@ def find_rate(k, parents, joints, plan, rows, motion, bodies, wrenches, w):
             between = subtract_screw(load_screw(bodies, b2, at), load_screw(bodies, b1, at))
             left += BINOMIAL[k - 1, j] * pair(between, load_screw(wrenches, r, 6 * j))
         w.residual[r] = left
-    solve(w.factors, m, w.order, w.residual, w.step)
+
+
+@uncounted
+def add_rate(k, parents, joints, plan, motion, bodies, w):
+    """q_d^(k) = -`w.step` into `motion`, and its share into the twists."""
+    m, dependent = plan[KEPT], plan[DEPENDENT]
     for c in range(plan[DOF] + m):
         w.spread[c] = 0.0
     for c in range(m):
@@ -397,6 +401,14 @@ def find_rate(k, parents, joints, plan, rows, motion, bodies, wrenches, w):
         change = muladd_screw(w.spread[coordinate(joints, i)], S, above)
         store_screw(bodies, i + 1, WRENCH, change)
         store_screw(bodies, i + 1, at, muladd_screw(1.0, load_screw(bodies, i + 1, at), change))
+
+
+@uncounted
+def find_rate(k, parents, joints, plan, rows, motion, bodies, wrenches, w):
+    """q_d^(k) into `motion`, and its share into the twists, which `bodies` has without it."""
+    rate_defect(k, plan, bodies, wrenches, w)
+    solve(w.factors, plan[KEPT], w.order, w.residual, w.step)
+    add_rate(k, parents, joints, plan, motion, bodies, w)
 
 
 @uncounted
@@ -463,10 +475,9 @@ def prepare_motors(plan, w):
 
 
 @uncounted
-def distribute(k, plan, w, result):
-    """lambda^(k) and the k-th rates of the actuated torques, from those of the tree."""
+def motor_conditions(k, plan, w):
+    """The right-hand side of the conditions for lambda^(k) into `w.rhs`; returns its size."""
     m, n = plan[KEPT], plan[DOF] + plan[KEPT]
-    first_actuated, passive = plan[ACTUATED], plan[PASSIVE]
     vectors, needed = w.vectors, w.spread
     for c in range(n):
         total = vectors[TORQUE + k, c] - vectors[PASSIVE_TORQUE + k, c]
@@ -475,34 +486,48 @@ def distribute(k, plan, w, result):
                 entry = w.jacobians[j, r, c] * vectors[MULTIPLIER + k - j, r]
                 total -= BINOMIAL[k, j] * entry
         needed[c] = total
+    if plan[LEAST] != LEAST_NORM:
+        for c in range(m):
+            w.rhs[c] = needed[plan[plan[PASSIVE] + c]]
+        return m
+    for c in range(n):
+        w.rhs[c] = needed[c]
+    for r in range(m):
+        total = 0.0
+        for j in range(1, k + 1):
+            for c in range(n):
+                entry = w.jacobians[j, r, c] * vectors[FLOW + k - j, c]
+                total -= BINOMIAL[k, j] * entry
+        w.rhs[n + r] = total
+    return m + n
+
+
+@uncounted
+def drive_motors(k, plan, w, result):
+    """lambda^(k) from `w.step`, and the k-th rates of the actuated torques."""
+    m, n = plan[KEPT], plan[DOF] + plan[KEPT]
+    for r in range(m):
+        w.vectors[MULTIPLIER + k, r] = w.step[r]
     if plan[LEAST] == LEAST_NORM:
         for c in range(n):
-            w.rhs[c] = needed[c]
-        for r in range(m):
-            total = 0.0
-            for j in range(1, k + 1):
-                for c in range(n):
-                    entry = w.jacobians[j, r, c] * vectors[FLOW + k - j, c]
-                    total -= BINOMIAL[k, j] * entry
-            w.rhs[n + r] = total
-        solve_transposed(w.motor_factors, m + n, w.motor_order, w.rhs, w.step)
-        for c in range(n):
-            vectors[FLOW + k, c] = w.step[m + c]
-    elif plan[LEAST] == SHARED_FACTORS:
-        for c in range(m):
-            w.rhs[c] = needed[plan[plan[DEPENDENT] + c]]
-        solve_transposed(w.factors, m, w.order, w.rhs, w.step)
-    else:
-        for c in range(m):
-            w.rhs[c] = needed[plan[passive + c]]
-        solve_transposed(w.motor_factors, m, w.motor_order, w.rhs, w.step)
-    for r in range(m):
-        vectors[MULTIPLIER + k, r] = w.step[r]
-    for a in range(first_actuated, passive):
-        total = needed[plan[a]]
+            w.vectors[FLOW + k, c] = w.step[m + c]
+    first = plan[ACTUATED]
+    for a in range(first, plan[PASSIVE]):
+        total = w.spread[plan[a]]
         for r in range(m):
             total -= w.jacobians[0, r, plan[a]] * w.step[r]
-        result[k, a - first_actuated] = total
+        result[k, a - first] = total
+
+
+@uncounted
+def distribute(k, plan, w, result):
+    """lambda^(k) and the k-th rates of the actuated torques, from those of the tree."""
+    size = motor_conditions(k, plan, w)
+    if plan[LEAST] == SHARED_FACTORS:
+        solve_transposed(w.factors, size, w.order, w.rhs, w.step)
+    else:
+        solve_transposed(w.motor_factors, size, w.motor_order, w.rhs, w.step)
+    drive_motors(k, plan, w, result)
 
 
 @uncounted

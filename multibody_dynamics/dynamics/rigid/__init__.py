@@ -129,6 +129,15 @@ vector_batch                      results of a program for a large batch, by vec
 traced_robot                      a robot over expressions, on which the recursions run
 TracedRobot                       result: arguments of the recursions
 traced_motion                     poses and twists of frames of a traced robot
+initial_bodies                    rows of its bodies, with the motion of the base
+STATE_ONLY                        traced code that reads nothing besides the state
+state_names                       names of q and its derivatives in traced code
+result_names                      names of Q and its derivatives
+SpecialisingSolver                base of solvers that use code made for their robot
+SpecialisedKernel                 this code: from the cache, or compiled
+addresses                         its argument
+CHECKED_STATES                    number of states at which it must agree with the general code
+TOLERANCE                         how closely
 CYCLES                            {representation: compiled inverse dynamics of one state}
 backward_cycle                    its second half, for compiled code that calls it
 mass_matrix_recursion             M from the poses and joint screws of all bodies, the same
@@ -208,7 +217,6 @@ from .inverse_dynamics_solver import (
     InverseDynamicsSolver,
     InverseSolver,
     inverse_solver,
-    specialise_solvers,
 )
 from .jacobians import jacobian, jacobian_dot, spatial_jacobians
 from .kinematics import (
@@ -251,9 +259,23 @@ from .rnea import (
     inverse_dynamics,
 )
 from .solvers import ModelSolver, pseudo_inertias
-from .traced_dynamics import trace_inverse_dynamics
+from .specialised_kernel import SpecialisedKernel, addresses
+from .specialising_solver import (
+    CHECKED_STATES,
+    TOLERANCE,
+    SpecialisingSolver,
+    specialise_solvers,
+)
+from .traced_dynamics import result_names, trace_inverse_dynamics
 from .traced_kinematics import trace_forward_kinematics, trace_jacobian, traced_motion
-from .tracing import TracedInputs, TracedRobot, traced_robot
+from .tracing import (
+    STATE_ONLY,
+    TracedInputs,
+    TracedRobot,
+    initial_bodies,
+    state_names,
+    traced_robot,
+)
 from .vector_batches import vector_batch
 from .wrenches import Wrenches, with_rates, wrench_rows, wrench_to_world
 
@@ -295,7 +317,9 @@ __all__ = [
     "rigid_body_momentum", "rigid_body_coriolis_matrix", "MovingFrame", "moving_frame",
     "twists_in_frame",
     # building blocks for the packages above
-    "vector_batch", "traced_robot", "TracedRobot", "traced_motion",
+    "vector_batch", "traced_robot", "TracedRobot", "traced_motion", "initial_bodies",
+    "STATE_ONLY", "state_names", "result_names", "SpecialisingSolver", "SpecialisedKernel",
+    "addresses", "CHECKED_STATES", "TOLERANCE",
     "CYCLES", "backward_cycle", "mass_matrix_recursion", "forward_dynamics_cycle",
     "plain_forward_dynamics_cycle", "forward_dynamics_scratch",
     "forward_arrays", "ForwardArrays",

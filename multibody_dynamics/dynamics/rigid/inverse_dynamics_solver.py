@@ -4,15 +4,12 @@
 """Recursive Newton-Euler (RNEA) inverse dynamics with rates for the control cycle."""
 
 import ctypes
-import threading
-import warnings
-from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from ..codegen import Calls, Queue, pause
+from ..codegen import Calls, pause
 from ..core import STATE_ROWS, Array, CheckedRows, by_robot
 from ..lie import Representation, check_representation
 from ..model import MultibodyModel
@@ -20,28 +17,12 @@ from ..model.records import BODY_ROW, TWIST, WRENCH
 from .base_rates import compiled_body_rates
 from .kinematics import BaseMotion
 from .rnea import CYCLES, dynamic_base_rows, wrench_on_base
-from .solvers import ModelSolver
 from .specialised_kernel import BASE, SpecialisedKernel, addresses, table
+from .specialising_solver import CHECKED_STATES, TOLERANCE, SpecialisingSolver
 from .tracing import MOST_JOINTS
 
-CHECKED_STATES = 5  # random states on which a specialised kernel must agree with the general one
-TOLERANCE = 1e-9  # of the largest component; both round differently
 
-_queue = Queue("compilation of inverse dynamics")
-_is_default = False
-
-
-def specialise_solvers(wanted: bool = True) -> None:
-    """Make every :class:`InverseDynamicsSolver` that this process creates from now on specialise.
-
-    For programs with a control cycle; the nodes call it. Without it, results are reproducible bit
-    by bit: the specialised kernel rounds differently, and takes over when it is ready.
-    """
-    global _is_default
-    _is_default = wanted
-
-
-class InverseDynamicsSolver(ModelSolver):
+class InverseDynamicsSolver(SpecialisingSolver):
     """Q, Q' and Q'' for the control cycle: compiled, no allocation after construction.
 
     >>> solver = InverseDynamicsSolver(model, representation="body")
@@ -81,9 +62,7 @@ class InverseDynamicsSolver(ModelSolver):
     of inertia of a body in the middle of the arm, the general kernel is used, too.
     """
 
-    _calls: Calls | None = None  # of the specialised kernel, if there is to be one
-    _call: Callable[..., Any] | None = None
-    _ended: threading.Event  # set when the newest kernel is ready, or cannot be had
+    _temporary = (*SpecialisingSolver._temporary, "_base_rates", "_fills_rows")
 
     def __init__(
         self,
@@ -99,8 +78,7 @@ class InverseDynamicsSolver(ModelSolver):
         self.state: Array = np.zeros((5, n))
         self.result: Array = np.zeros((3, n))
         self._results = tuple(self.result)
-        wanted = _is_default if specialise is None else specialise
-        specialises = wanted and N <= MOST_JOINTS and Calls.available()
+        specialises = self._is_wanted(specialise) and N <= MOST_JOINTS
         names = model.joint_names
         self._rows = CheckedRows(STATE_ROWS, names, self.state, is_fallback=specialises)
         self._general = partial(
@@ -113,47 +91,15 @@ class InverseDynamicsSolver(ModelSolver):
             self._specialise()
 
     def _specialise(self) -> None:
-        """Put the specialised kernel in place: now, if it is in the cache, else from a thread."""
         _, joints, gravity = self._constants
         arrays = table(self.state, joints, gravity, self.result)
-        calls = Calls(self._general, self.state, self._results, arrays, self._wrench_numbers)
-        self.__dict__.update(_calls=calls, _call=calls.call, update=calls.update)
-        self._lock = threading.Lock()  # guards the choice of the kernel
-        self._kernels: dict[bool, SpecialisedKernel] = {}  # by whether the base moves
-        self._addresses: dict[bool, int] = {}
         self._fills_rows = False
         self._base_rates = np.zeros((4, 6))
-        self._prepare(moving=False)
+        self._begin(Calls(self._general, self.state, self._results, arrays, self._wrench_numbers))
         self._renew_base()
 
-    def _prepare(self, *, moving: bool) -> None:
-        """Get a kernel from the cache, or compile it."""
-        self._kernels[moving] = kernel = SpecialisedKernel(self.model, moving=moving)
-        address = kernel.ready()
-        if address is None:
-            self.__dict__["_ended"] = _queue.add(partial(self._compile, moving))
-        else:
-            self.__dict__["_ended"] = threading.Event()
-            self._ended.set()
-            self._adopt(moving, address)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without the specialised kernel, which is bound to these buffers."""
-        state = super().__getstate__()
-        if self._calls is not None:
-            for name in (
-                "_calls",
-                "_call",
-                "_lock",
-                "_kernels",
-                "_addresses",
-                "_base_rates",
-                "_ended",
-                "_fills_rows",
-                "update",
-            ):
-                del state[name]
-        return state
+    def _new_kernel(self, moving: bool) -> SpecialisedKernel:
+        return SpecialisedKernel(self.model, moving=moving)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -161,35 +107,7 @@ class InverseDynamicsSolver(ModelSolver):
             self.update = self._general
             self._specialise()
 
-    def _compile(self, moving: bool) -> None:
-        """Runs in the thread."""
-        try:
-            address = self._kernels[moving].compile(pause)
-        except Exception as error:
-            warnings.warn(
-                f"the inverse dynamics of robot '{self.model.name}' cannot be specialised, and "
-                f"remain general: {error}",
-                RuntimeWarning,
-                stacklevel=2,
-            )
-        else:
-            self._adopt(moving, address)
-
-    def _adopt(self, moving: bool, address: int) -> None:
-        """Use a kernel from the next call on if it agrees with the general one."""
-        if self._agrees(moving, address):
-            self._addresses[moving] = address
-            self._choose_kernel()
-        else:
-            warnings.warn(
-                f"the specialised inverse dynamics of robot '{self.model.name}' differ from the "
-                f"general ones, and are not used; please report this",
-                RuntimeWarning,
-                stacklevel=2,
-            )
-
     def _agrees(self, moving: bool, address: int) -> bool:
-        """Compare on random states, in buffers of its own: the solver may be at work."""
         n, N = self.model.n, self.model.body_count
         joints, gravity = self.model.joint_rows, self.model.gravity
         bodies, expected, found = np.zeros((N + 1, BODY_ROW)), np.empty((3, n)), np.empty((3, n))
@@ -215,30 +133,15 @@ class InverseDynamicsSolver(ModelSolver):
         return True
 
     def _choose_kernel(self) -> None:
-        """Use the specialised kernel if it computes all that is asked for."""
-        if self._calls is None:
+        if not self._calls:
             return
         with self._lock:
             _, joints, gravity = self._constants
             moving = self._base is not None
             usable = moving in self._addresses and not self._fills_rows
             usable = usable and self._kernels[moving].fits(joints, gravity)
-            self._calls.replace(BASE, self._base_rates if moving else gravity)
-            self._calls.kernel = self._addresses[moving] if usable else None
-
-    @property
-    def kernel(self) -> Literal["general", "specialised"]:
-        """The kernel in use; any applied wrench that is not zero requires the general one."""
-        return "specialised" if self._calls is not None and self._calls.kernel else "general"
-
-    def wait(self, timeout: float | None = None) -> Literal["general", "specialised"]:
-        """Wait until the specialised kernel has been compiled, at most `timeout` s; see `kernel`.
-
-        Returns at once if the solver does not specialise.
-        """
-        if self._calls is not None:
-            self._ended.wait(timeout)
-        return self.kernel
+            self._calls[0].replace(BASE, self._base_rates if moving else gravity)
+            self._calls[0].kernel = self._addresses[moving] if usable else None
 
     @property
     def bodies(self) -> Array:
@@ -260,38 +163,27 @@ class InverseDynamicsSolver(ModelSolver):
 
     def _fill_rows(self) -> None:
         """From now on, use the general kernel, which fills the rows of the bodies."""
-        if self._calls is not None and not self._fills_rows:
+        if self._calls and not self._fills_rows:
             self.__dict__["_fills_rows"] = True
             self._choose_kernel()
             self._general()
 
     def set_base(self, base: BaseMotion | None) -> None:
+        self._prepare_moving(base)
         super().set_base(base)
-        if self._calls is not None and base is not None:
+        if self._calls and base is not None:
             row = dynamic_base_rows(self.model, base, "body")
             self._base_rates[:] = row[TWIST : TWIST + 24].reshape(4, 6)
-        self._choose_for(base)
 
     def move_base(self, pose: Array, rates: Array) -> None:
-        was_moving = self._base is not None
+        self._prepare_moving(rates)
         super().move_base(pose, rates)
-        if self._calls is not None:
+        if self._calls:
             compiled_body_rates(pose, rates, self._gravity, self._base_rates)
-            if not was_moving:
-                self._choose_for(self._base)
 
-    def _choose_for(self, base: Any) -> None:
-        if self._calls is not None and base is not None and True not in self._kernels:
+    def _prepare_moving(self, base: Any) -> None:
+        if self._calls and base is not None and True not in self._kernels:
             self._prepare(moving=True)
-        self._choose_kernel()
-
-    def set_model(self, model: MultibodyModel) -> None:
-        super().set_model(model)
-        self._choose_kernel()
-
-    def set_pseudo_inertias(self, P: Array) -> None:
-        super().set_pseudo_inertias(P)
-        self._choose_kernel()
 
     def __call__(
         self, q: Any, qd: Any, qdd: Any, qddd: Any, qdddd: Any

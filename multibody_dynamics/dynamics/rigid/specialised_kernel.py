@@ -7,11 +7,19 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..codegen import compile_module, function_text, lanes, module_text, stored, table_text
+from ..codegen import (
+    Program,
+    compile_module,
+    function_text,
+    lanes,
+    module_text,
+    stored,
+    table_text,
+)
 from ..core import Array
 from ..model import MultibodyModel
 from .traced_dynamics import trace_inverse_dynamics
-from .tracing import constant_columns
+from .tracing import TracedInputs, constant_columns
 from .vector_batches import adaptable_inputs, structure_key
 
 ORDER = 2
@@ -27,13 +35,18 @@ class SpecialisedKernel:
     are read in each call and may change.
     """
 
-    def __init__(self, model: MultibodyModel, *, moving: bool = False) -> None:
+    name = FUNCTION
+    condition = ""  # of `table_text`
+    memory: tuple[str, str] | None = None
+
+    def __init__(self, model: MultibodyModel, *, moving: bool = False, structure: str = "") -> None:
+        """`structure` : a hash of what the machine code contains besides the tree `model`."""
         self._model, self._moving = model, moving
         self._constant = constant_columns(model)
         self._values = model.joint_rows[self._constant]
         self._weightless = model.gravity == 0.0
         kind = "moving-" if moving else ""
-        self._key = f"{FUNCTION}-{ORDER}-{kind}{structure_key(model)}"
+        self._key = f"{self.name}-{ORDER}-{kind}{structure_key(model)}{structure}"
 
     def fits(self, joints: Array, gravity: Array) -> bool:
         """Whether joint rows and gravity have the constants that the machine code contains."""
@@ -44,22 +57,27 @@ class SpecialisedKernel:
 
     def ready(self) -> int | None:
         """The address of the machine code if this or another program has already compiled it."""
-        found = stored(self._key, [f"{FUNCTION}.table"])
+        found = stored(self._key, [f"{self.name}.table"])
         return found[0] if found else None
 
     def compile(self, pause: Callable[[], object] = lambda: None) -> int:
         """The address of the machine code, compiled if necessary."""
         address = self.ready()
         if address is None:
-            inputs = adaptable_inputs(self._model)
-            if self._moving:
-                inputs = inputs._replace(gravity=None, base=True)
-            program = trace_inverse_dynamics(self._model, ORDER, inputs=inputs, pause=pause)
-            width = lanes()
-            text = function_text(program, FUNCTION, width=width)
-            text = module_text(text, table_text(program, FUNCTION), lanes=1, width=width)
-            (address,) = compile_module(self._key, text, [f"{FUNCTION}.table"])
+            name, width = self.name, lanes()
+            program = self._trace(adaptable_inputs(self._model), pause)
+            text = module_text(
+                function_text(program, name, width=width),
+                table_text(program, name, condition=self.condition, memory=self.memory),
+                lanes=1, width=width,
+            )  # fmt: skip
+            (address,) = compile_module(self._key, text, [f"{name}.table"])
         return address
+
+    def _trace(self, inputs: TracedInputs, pause: Callable[[], object]) -> Program:
+        if self._moving:
+            inputs = inputs._replace(gravity=None, base=True)
+        return trace_inverse_dynamics(self._model, ORDER, inputs=inputs, pause=pause)
 
 
 BASE = 6  # the place of gravity, or of the moving base, in the table

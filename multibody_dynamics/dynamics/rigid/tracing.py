@@ -119,17 +119,21 @@ def traced_robot(
     inputs: TracedInputs = STATE_ONLY,
     wrench_rows: int = 3,
     pause: Callable[[], object] = _nothing,
+    *,
+    count: int | None = None,
 ) -> TracedRobot:
     """Declares the inputs: q and its derivatives under `names`, each (n,), then `inputs`.
 
-    Wrenches have `wrench_rows` rows, themselves and their rates. `pause` is called now and then,
-    see `codegen.pause`. Raises InputError for unknown bodies.
+    Where loops determine the other joints, only the first `count` entries of each row are given,
+    those of the independent joints, and `trig` is to be computed later. Wrenches have `wrench_rows`
+    rows, themselves and their rates. `pause` is called now and then, see `codegen.pause`. Raises
+    InputError for unknown bodies.
     """
     n, N, graph = model.n, model.body_count, Graph(pause)
     state = np.zeros((max(len(names), 5), n), dtype=object)
     applied = np.zeros((N, max(wrench_rows, 3) * WRENCH_SIZE), dtype=object)
     for row, name in zip(state, names, strict=False):
-        row[:] = _array(graph.inputs(name, n))
+        row[:count] = _array(graph.inputs(name, n if count is None else count))
     joints, gravity = model.joint_rows.astype(object), model.gravity.astype(object)
     if inputs.joints is not None:
         read = np.asarray(inputs.joints, dtype=bool)

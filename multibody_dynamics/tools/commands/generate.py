@@ -13,7 +13,8 @@ from ..robot.generated_laws import GENERATED_LAWS
 HELP = "Write C99 source of the dynamics or of a controller of a robot, for use without Python"
 DETAILS = (
     "Without --law, writes a library with inverse dynamics, their time derivatives and forward"
-    " dynamics; with --law and --elastic-joints, a controller for hard real time: recursions,"
+    " dynamics, with --elastic-joints also the feedforward of the motors, and with the loops in"
+    " that file; with --law and --elastic-joints, a controller for hard real time: recursions,"
     " springs and motors, filters, law, reference, limits, watchdogs and stop. Both come with a"
     " self-test with recorded values, an example and CMakeLists.txt; the controller is also an"
     " ament_cmake package with a plugin for ros2_control. The code allocates nothing,"
@@ -61,7 +62,7 @@ def _add_controller(group: Any) -> None:
     add = group.add_argument
     # fmt: off
     add("--elastic-joints", metavar="YAML", type=Path,
-        help="file of the springs and motors; required with --law")
+        help="file of the springs and motors, couplings and loops; required with --law")
     add("--law", choices=GENERATED_LAWS, help="control law; hold only stops the arm and holds it")
     add("--bandwidth", metavar="W", type=float,
         help="bandwidth of the law in rad/s (default: that of the law)")
@@ -89,12 +90,14 @@ def _add_controller(group: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ...dynamics import InputError, load_urdf
+    from ...dynamics import InputError, load_actuators
+    from ..base.models import load_robot
     from ..robot.c_package import Options, c_package, write
 
-    model = load_urdf(options.robot, (0.0, 0.0, -options.gravity), couplings=options.elastic_joints)
+    springs = options.elastic_joints
+    model = load_robot(options.robot, springs, (0.0, 0.0, -options.gravity))
     given = [name for name in OF_CONTROLLER if getattr(options, name) is not None]
-    if options.law or options.elastic_joints:
+    if options.law:
         for name, default in OF_DYNAMICS.items():
             if getattr(options, name) != default:
                 raise InputError(f"--{name.replace('_', '-')} does not apply to a controller")
@@ -112,6 +115,7 @@ def run(options: argparse.Namespace) -> int:
                 tuple(options.wrench),
                 options.gravity_input,
             ),
+            springs and load_actuators(springs, model.joint_names, model.joint_types),
         )
     write(files, options.output)
     for name in files:
@@ -124,8 +128,9 @@ def _controller(model: Any, options: argparse.Namespace, given: list[str]) -> di
     from ..robot.controller_package import controller_package, source_of
     from ..robot.generated_design import ControllerOptions, design_controller
 
-    if not (options.law and options.elastic_joints):
+    if not options.elastic_joints:
         raise InputError("a controller requires both --law and --elastic-joints")
+    model.require_tree("a controller in C")
     actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)
     chosen = {name: getattr(options, name) for name in given}
     if "position" in chosen:

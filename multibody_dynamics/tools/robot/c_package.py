@@ -1,7 +1,10 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""C99 source of the dynamics of one robot: a library, a self-test and an example."""
+"""C99 source of the dynamics of one robot: a library, a self-test and an example.
+
+With springs and motors, the library has the feedforward of the motors, too.
+"""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -12,9 +15,22 @@ import numpy as np
 
 from ... import __version__
 from ...dynamics import MultibodyModel, forward_dynamics, inverse_dynamics
-from ...dynamics.codegen import Program, c_source
+from ...dynamics.codegen import Program, c_source, c_types
 from ...dynamics.core import STATE_ROWS, Array, InputError
-from ...dynamics.rigid import TracedInputs, trace_forward_dynamics, trace_inverse_dynamics
+from ...dynamics.elastic import Actuators, MotorFeedforward
+from ...dynamics.mechanisms import (
+    STRIDE,
+    ClosedChainModel,
+    trace_constrained_inverse_dynamics,
+)
+from ...dynamics.rigid import (
+    TracedInputs,
+    inverse_solver,
+    trace_forward_dynamics,
+    trace_inverse_dynamics,
+)
+from .c_actuators import c_actuators
+from .controller_plugin import in_template
 from .generated_notice import with_notice
 
 # of the largest component, in the self-test: of inverse dynamics and of forward dynamics, whose
@@ -22,6 +38,8 @@ from .generated_notice import with_notice
 TOLERANCES = {"double": (1e-12, 1e-9), "float": (1e-4, 1e-2)}
 RECORDED = 10  # states of the self-test
 LARGEST_RATE = 2.0  # of recorded states, in rad or m and per s^k; also the range of free joints
+AROUND_HOME = 0.3  # rad or m, of recorded states of a robot with loops
+IN_A_CYCLE = 5e-3  # rad or m, from the last configuration
 
 
 class Options(NamedTuple):
@@ -55,14 +73,23 @@ class Function(NamedTuple):
 DEFAULTS = Options()
 
 
-def c_package(model: MultibodyModel, options: Options = DEFAULTS) -> dict[str, str]:
+def c_package(
+    model: MultibodyModel, options: Options = DEFAULTS, actuators: Actuators | None = None
+) -> dict[str, str]:
     """The files of the package by name.
 
-    Raises InputError for unknown links, and for a name that is not an identifier.
+    actuators : springs and motors, whose feedforward is then a part of the library.
+
+    Raises InputError for unknown links, for a name that is not an identifier, and for single
+    precision or an order below 2 where springs, motors or loops do not permit them.
     """
     name = prefix(options.name or model.name, is_given=bool(options.name))
     if options.precision not in TOLERANCES:
         raise InputError(f"precision: expected double or float, got {options.precision}")
+    if options.precision == "float" and (actuators or isinstance(model, ClosedChainModel)):
+        raise InputError("precision: loops, springs and motors need double, got float")
+    if options.order < 2 and actuators:
+        raise InputError(f"order: the feedforward of motors needs Q' and Q'', got {options.order}")
     functions = _functions(model, name, options)
     library = f"{name}_dynamics"
     files = {
@@ -72,7 +99,47 @@ def c_package(model: MultibodyModel, options: Options = DEFAULTS) -> dict[str, s
         "example.c": _example(model, name, functions[options.order], options),
         "CMakeLists.txt": cmake(library, library, [f"{library}.c"]),
     }
+    if actuators:
+        _add_actuators(files, name, actuators, functions[2])
     return with_notice(files)
+
+
+def _add_actuators(
+    files: dict[str, str], name: str, actuators: Actuators, dynamics: Function
+) -> None:
+    """The flat map of the motors, and its comparison with this package at the recorded states."""
+    texts = zip(("h", "c"), c_actuators(actuators), strict=True)
+    sources = {f"{name}_actuators.{kind}": in_template(text, name) for kind, text in texts}
+    files |= sources
+    files["CMakeLists.txt"] = files["CMakeLists.txt"].replace(
+        f"  {name}_dynamics.c", f"  {name}_dynamics.c\n  {name}_actuators.c"
+    )
+    flat = MotorFeedforward(actuators)
+    given, expected = np.empty((RECORDED, 8, actuators.n)), []
+    for k in range(RECORDED):
+        for row, key in enumerate((*STATE_ROWS, "tau", "tau_dot", "tau_ddot")):
+            given[k, row] = dynamics.values[key][k]
+        flat.state[:], flat.torque[:] = given[k, :5], given[k, 5:]
+        flat.settle()
+        flat.update()
+        expected.append(flat.result.copy())
+    flat.settle()
+    second = flat.stiffness if actuators.variable_joints else np.zeros((3, 1))
+    tables = [
+        c_types.table_definition("MOTION", given.reshape(RECORDED, -1)),
+        c_types.table_definition("MOTORS", np.array(expected).reshape(RECORDED, -1)),
+        c_types.table_definition("SECOND", second).replace("const ", ""),
+        c_types.table_definition("SETTLED", flat.states),
+    ]
+    test = in_template("\n".join([*tables, MOTOR_TEST]), name)
+    includes = f'#include "{name}_actuators.h"\n', f'#include "{name}_dynamics.h"\n'
+    start = "int main(void)\n{\n    int failures = "
+    for old, new in (
+        (includes[1], "".join(includes)),
+        ("#include <stdlib.h>\n", "#include <stdlib.h>\n#include <string.h>\n"),
+        (f"{start}0;", f"{test}\n{start}test_motor_feedforward();"),
+    ):
+        files["self_test.c"] = files["self_test.c"].replace(old, new)
 
 
 def prefix(name: str, *, is_given: bool) -> str:
@@ -81,17 +148,6 @@ def prefix(name: str, *, is_given: bool) -> str:
     if is_given and found != name:
         raise InputError(f"name: '{name}' is not a lower-case C identifier; try '{found}'")
     return found
-
-
-def header(guard: str, parts: Iterable[str]) -> str:
-    """A header file that C++ accepts, too."""
-    return "\n".join([
-        f"#ifndef {guard}\n#define {guard}\n",
-        '#ifdef __cplusplus\nextern "C" {\n#endif\n',
-        *parts,
-        "#ifdef __cplusplus\n}\n#endif\n",
-        "#endif\n",
-    ])  # fmt: skip
 
 
 def declaration(
@@ -144,14 +200,22 @@ def _functions(model: MultibodyModel, name: str, options: Options) -> list[Funct
         rows = {row: given[row] for row in STATE_ROWS[: order + 3]}
         torques = inverse_dynamics(robot, **rows, wrenches=wrenches)[: order + 1]
         results = dict(zip(("tau", "tau_dot", "tau_ddot"), torques, strict=False))
+        if isinstance(model, ClosedChainModel):
+            program = trace_constrained_inverse_dynamics(inverse_solver(model), order, inputs)
+            motion = np.stack(model.tree_motion(*rows.values()), axis=1)
+            results |= {"last": given["last"], "motion": motion.reshape(RECORDED, -1)}
+        else:
+            program = trace_inverse_dynamics(model, order, inputs=inputs)
         functions.append(
             Function(
                 f"{name}_inverse_dynamics" + (f"_{order}" if order else ""),
                 "Joint torques" + ("", " and their rates", " with two rates")[order],
-                trace_inverse_dynamics(model, order, inputs=inputs),
+                program,
                 rows | others(order) | results,
             )
         )
+    if isinstance(model, ClosedChainModel):
+        return functions
     rows = {"q": given["q"], "qd": given["qd"], "tau": functions[0].values["tau"]}
     now = {link: W[:, 0] for link, W in wrenches.items()}
     accelerations = {"qdd": forward_dynamics(robot, **rows, wrenches=now)}
@@ -172,6 +236,8 @@ def _recorded(model: MultibodyModel, options: Options) -> tuple[dict[str, Array]
     lower = np.where(np.isfinite(model.limits.lower), model.limits.lower, -LARGEST_RATE)
     upper = np.where(np.isfinite(model.limits.upper), model.limits.upper, LARGEST_RATE)
     given = {"q": rng.uniform(lower, upper, (RECORDED, n))}
+    if isinstance(model, ClosedChainModel):
+        given |= _closed_positions(model, rng, lower, upper)
     for row in STATE_ROWS[1:]:
         given[row] = rng.uniform(-LARGEST_RATE, LARGEST_RATE, (RECORDED, n))
     robot = model
@@ -189,12 +255,30 @@ def _recorded(model: MultibodyModel, options: Options) -> tuple[dict[str, Array]
     return given, robot
 
 
+def _closed_positions(
+    model: ClosedChainModel, rng: np.random.Generator, lower: Array, upper: Array
+) -> dict[str, Array]:
+    """Positions around the assembled one that the loops allow, and all joints a cycle before.
+
+    Raises InputError if there are none."""
+    steps = rng.uniform(-AROUND_HOME, AROUND_HOME, (10 * RECORDED, model.n))
+    q = np.clip(model.home + steps, lower, upper)
+    q = q[model.reaches(q)][:RECORDED]
+    if len(q) < RECORDED:
+        raise InputError(
+            f"robot '{model.name}' reaches too few positions within {AROUND_HOME} rad or m of "
+            f"`assembled` to record a self-test: choose another configuration"
+        )
+    last = model.configuration(q + rng.uniform(-IN_A_CYCLE, IN_A_CYCLE, q.shape))
+    return {"q": q, "last": last}
+
+
 def _header(model: MultibodyModel, name: str, functions: list[Function], options: Options) -> str:
     parts = [f"#define {name.upper()}_JOINTS {model.n}\n"]
     parts += (
         declaration(each.program, each.name, each.purpose, options.precision) for each in functions
     )
-    text = header(f"{name.upper()}_DYNAMICS_H", parts)
+    text = c_source.header(f"{name.upper()}_DYNAMICS_H", parts)
     return f"{c_source.comment(_conventions(model, options))}\n{text}"
 
 
@@ -220,6 +304,23 @@ def _conventions(model: MultibodyModel, options: Options) -> list[str]:
             "",
             f"payload, on the link {options.payload} and in its frame: mass in kg; centre of mass",
             "(x, y, z) in m; inertia about it (xx, xy, xz, yy, yz, zz) in kg m^2. All zero: none.",
+        ]
+    if isinstance(model, ClosedChainModel):
+        names = ", ".join(f"'{loop.name}'" for loop in model.loops)
+        lines += [
+            "",
+            f"Loops: {names}. They determine the other joints. last: q of all joints in the last",
+            "cycle, at first those below, in their order; the next one is the beginning of motion,",
+            "which holds q, qd, ... of all joints. If an entry of closure is not within -1 and 1,",
+            "NaN included, all results are invalid and last must be kept: the motors are farther",
+            f"than {STRIDE:g} rad or m from last, or the pose is singular or out of reach.",
+            "",
+            *(
+                f"    {i:2}  {joint}: {x:.17g}"
+                for i, (joint, x) in enumerate(
+                    zip(model.tree_joint_names, model.assembled, strict=True)
+                )
+            ),
         ]
     for k, link in enumerate(options.wrenches):
         lines += [
@@ -252,6 +353,8 @@ def _self_test(library: str, functions: list[Function], options: Options) -> str
         f"#define STATES {RECORDED}\n",
         COMPARE.replace("REAL", precision),
     ]
+    if any("closure" in function.program.results for function in functions):
+        parts.append(INVALID)
     for function in functions:
         parts.append(_test_of(function, precision))
     calls = "\n".join(f"    failures += test_{function.name}();" for function in functions)
@@ -267,6 +370,9 @@ def _test_of(function: Function, precision: c_source.Precision) -> str:
     names = [*function.program.inputs, *function.program.results]
     lines, call, results = [], [], []
     for argument, name in zip(arguments, names, strict=True):
+        if name == "closure":
+            call.append(name)
+            continue
         recorded = f"{function.name}_{argument.name}"
         values = function.values[name].ravel().tolist()
         lines.append(c_source.constant_array(recorded, values, precision))
@@ -276,6 +382,8 @@ def _test_of(function: Function, precision: c_source.Precision) -> str:
             results.append((argument.name, recorded, size))
     body = [f"static int test_{function.name}(void)", "{", "    double error = 0.0;", "    int k;"]
     body += (f"    {precision} {name}[{size}];" for name, _, size in results)
+    closes = len(function.program.results.get("closure", ()))
+    body += [f"    {precision} closure[{closes}];"] * bool(closes)
     body += ["    for (k = 0; k < STATES; ++k) {", f"        {function.name}("]
     body += [
         f"            {text}{',' if i < len(call) - 1 else ');'}" for i, text in enumerate(call)
@@ -284,6 +392,8 @@ def _test_of(function: Function, precision: c_source.Precision) -> str:
         f"        error = fmax(error, difference({name}, &{recorded}[k * {size}], {size}));"
         for name, recorded, size in results
     )
+    if closes:
+        body.append(f"        error = fmax(error, invalid(closure, {closes}));")
     tolerance = TOLERANCES[precision]["qdd" in function.program.results]
     body += ["    }", f'    return report("{function.name}", error, {tolerance:g});', "}", ""]
     return "\n".join([*lines, *body])
@@ -292,6 +402,8 @@ def _test_of(function: Function, precision: c_source.Precision) -> str:
 def _example(model: MultibodyModel, name: str, function: Function, options: Options) -> str:
     """Torques at rest in the middle of the joint ranges, without loads."""
     start = {"q": model.limits.middle, "gravity": model.gravity}
+    if isinstance(model, ClosedChainModel):
+        start |= {"q": model.home, "last": model.assembled}
     precision = options.precision
     lines = []
     for argument in c_source.arguments(function.program):
@@ -321,6 +433,48 @@ def _example(model: MultibodyModel, name: str, function: Function, options: Opti
         "",
     ])  # fmt: skip
 
+
+INVALID = """\
+/* Zero if all entries are within -1 and 1. */
+static double invalid(const double *closure, int count)
+{
+    int i;
+    for (i = 0; i < count; ++i) {
+        if (!(fabs(closure[i]) <= 1.0)) {
+            return HUGE_VAL;
+        }
+    }
+    return 0.0;
+}
+"""
+
+MOTOR_TEST = """\
+static int test_motor_feedforward(void)
+{
+    double error = 0.0;
+    int k;
+    for (k = 0; k < STATES; ++k) {
+        double state[5][ROBOT_JOINTS];
+        double torque[3][ROBOT_JOINTS];
+        double carried[3][ROBOT_JOINTS];
+        double filtered[ROBOT_STATES];
+        double deflection[ROBOT_MOTORS];
+        double load[ROBOT_MOTORS];
+        double result[4][ROBOT_MOTORS];
+        int flags[ROBOT_MOTORS];
+        memcpy(state, MOTION[k], sizeof(state));
+        memcpy(torque, &MOTION[k][5 * ROBOT_JOINTS], sizeof(torque));
+        memcpy(filtered, SETTLED, sizeof(filtered));
+        robot_motor_feedforward(state, torque, carried, SECOND, filtered, deflection, load, result,
+                                flags);
+        error = fmax(error, difference(result[0], MOTORS[k], ROBOT_MOTORS));
+        error = fmax(error, difference(result[1], &MOTORS[k][ROBOT_MOTORS], ROBOT_MOTORS));
+        error = fmax(error, difference(result[2], &MOTORS[k][2 * ROBOT_MOTORS], ROBOT_MOTORS));
+        error = fmax(error, difference(result[3], &MOTORS[k][3 * ROBOT_MOTORS], ROBOT_MOTORS));
+    }
+    return report("robot_motor_feedforward", error, 1e-12);
+}
+"""
 
 COMPARE = """\
 /* The largest difference, relative to the largest component. */

@@ -4,33 +4,22 @@
 """C99 of a controller for one robot with elastic joints: library, self-test, example, timing.
 
 The recursions come from the recorded graph (:mod:`.c_package`), the springs and motors from the
-scalar source of the flat map, translated (:mod:`.codegen.c_translation`). What
+scalar source of the flat map, translated (:mod:`.c_actuators`). What
 Python and C share of the cycle is printed from its source in Python (:mod:`.printed_cycle`);
 the rest are the templates in `controller_templates/`, which read as C with the prefix `robot_`. The
 prefix becomes the name of the robot, and `//TABLES//` its numbers.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from inspect import signature
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from ... import __version__
-from ...dynamics.codegen import Program, c_records, c_source, c_translation, c_types
+from ...dynamics.codegen import Program, c_records, c_source, c_types
 from ...dynamics.control import CycleSettings, driven_links, printed_cycle, softest_outputs
-from ...dynamics.elastic import (
-    actuator_rows,
-    add_slip,
-    advance_bristles,
-    advance_filters,
-    flat_map,
-    friction,
-    link_friction,
-    resting_second_outputs,
-)
+from ...dynamics.elastic import resting_second_outputs
 from ...dynamics.plant import ElasticRobot
 from ...dynamics.rigid import (
     trace_forward_dynamics,
@@ -38,7 +27,8 @@ from ...dynamics.rigid import (
     trace_inverse_dynamics,
     trace_momentum,
 )
-from .c_package import cmake, declaration, header, joint_lines, prefix
+from .c_actuators import c_actuators
+from .c_package import cmake, declaration, joint_lines, prefix
 from .controller_plugin import in_tables, in_template, plugin_files
 from .generated_design import ControllerDesign, motors_at_rest, start_position
 from .generated_notice import with_notice
@@ -75,7 +65,7 @@ def controller_package(
         "actuators.h": "",
         "actuators.c": "",
     }
-    texts["actuators.h"], texts["actuators.c"] = _actuators(design)
+    texts["actuators.h"], texts["actuators.c"] = c_actuators(design.actuators)
     printed = printed_cycle(
         design.actuators, CycleSettings(**design.parameters), design.stream_limits
     )
@@ -179,100 +169,13 @@ def _dynamics_header(design: ControllerDesign) -> str:
     parts = [f"#define ROBOT_JOINTS {design.model.n}\n"]
     for name, (purpose, program) in _programs(design).items():
         parts.append(declaration(program, name, purpose))
-    return header("ROBOT_DYNAMICS_H", parts)
+    return c_source.header("ROBOT_DYNAMICS_H", parts)
 
 
 def _dynamics(design: ControllerDesign) -> str:
     parts = ['#include "robot_dynamics.h"\n\n#include <math.h>\n']
     parts += (c_source.function(each, name) for name, (_, each) in _programs(design).items())
     return "\n".join(parts)
-
-
-# Springs and motors
-
-
-class Entry(NamedTuple):
-    """A translated function: its name in C, in Python, types of its arguments, purpose."""
-
-    name: str
-    function: Any
-    types: dict[str, Any]
-    purpose: str
-
-
-def _entries(design: ControllerDesign, tables: Mapping[str, Any]) -> list[Entry]:
-    actuators = design.actuators
-    n, m, v = actuators.n, len(actuators.motors), len(actuators.variable_joints)
-
-    def row(*shape: int, kind: str = "double") -> c_types.ArrayType:
-        return c_types.ArrayType(kind, shape)
-
-    states = row(actuators.state_count)
-    common = {"own": c_types.NONE, "second": row(3, v)} | dict(tables)
-    return [  # friction first: the feedforward then calls it by its public name
-        Entry("robot_motor_friction", friction, common | {
-            "j": "int", "velocity": "double", "load": "double",
-        }, "Friction torque of motor j."),
-        Entry("robot_link_friction", link_friction, common | {
-            "i": "int", "velocity": "double", "torque": "double",
-        }, "Friction torque of link i, under the torque of its springs."),
-        Entry("robot_motor_feedforward", flat_map.feedforward_cycle, common | {
-            "state": row(5, n), "torque": row(3, n), "carried": row(3, n), "filtered": states,
-            "deflection": row(m),
-            "load": row(m), "result": row(4, m), "flags": row(m, kind="int"),
-        }, "Motors along a motion of the links: result = theta, theta', theta'', tau."),
-        Entry("robot_spring_torques", flat_map.springs_recursion, common | {
-            "q": row(n), "qd": row(n), "theta": row(m), "thetad": row(m), "torque": row(n),
-            "rate": row(n), "K": row(n), "load": row(m), "deflection": row(m),
-        }, "Torques of the springs at a measured state, their stiffness, and loads of the motors."),
-        Entry("robot_advance_springs", advance_filters, common | {
-            "torque": row(3, n), "filtered": states, "dt": "double",
-        }, "Deflections of damped springs, dt later, and of slip elements."),
-        Entry("robot_advance_bristles", advance_bristles, common | {
-            "state": row(5, n), "filtered": states, "dt": "double",
-        }, "Bristles of links along a motion, dt later."),
-        Entry("robot_add_slip", add_slip, common | {
-            "filtered": states, "torque": row(n), "load": row(m),
-        }, "Torques of slip elements, added to those of springs and to loads of motors."),
-    ]  # fmt: skip
-
-
-def _actuators(design: ControllerDesign) -> tuple[str, str]:
-    """Header and source, translated from the scalar functions of the flat map."""
-    actuators = design.actuators
-    rows = actuator_rows(actuators)
-    numbers = {
-        "ACTUATORS": rows.joints,
-        "MOTORS": rows.motors,
-        "LAWS": rows.laws,
-        "PIECES": rows.pieces,
-        "VARIANT": np.ones(2),
-    }
-    names = ("joints", "motors", "laws", "pieces", "variant")
-    tables = {
-        name: c_types.table(key, numbers[key]) for name, key in zip(names, numbers, strict=True)
-    }
-    module, declared = c_translation.Module(), []
-    for name, function, types, purpose in _entries(design, tables):
-        arguments = signature(getattr(function, "py_func", function)).parameters
-        chosen = {each: types[each] for each in arguments}
-        declared.append(c_source.comment([purpose]) + module.add(name, function, chosen) + ";\n")
-    v = len(actuators.variable_joints)
-    sizes = {"MOTORS": len(actuators.motors), "VARIABLE": v, "SECOND": max(v, 1)}
-    sizes["STATES"] = actuators.state_count
-    parts = [
-        "".join(f"#define ROBOT_{key} {value}\n" for key, value in sizes.items()),
-        c_source.comment(
-            [
-                "ROBOT_VARIABLE joints have a second output, stiffness or pretension; arrays of",
-                "second outputs have ROBOT_SECOND columns, at least one. ROBOT_STATES are the",
-                "deflections of all joints, the torques of slip elements, and bristles of links.",
-            ]
-        ),
-        *declared,
-    ]
-    source = '#include "robot_actuators.h"\n\n#include <math.h>\n\n' + module.text(numbers)
-    return header("ROBOT_ACTUATORS_H", parts), source
 
 
 # Tables of the templates

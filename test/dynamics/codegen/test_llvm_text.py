@@ -119,6 +119,49 @@ def test_a_function_equals_the_evaluation():
     assert z == x[0]
 
 
+def nested():
+    """Sines and cosines of computed angles: sums, and sines again."""
+    graph = Graph()
+    x = graph.inputs("x", 5)
+    first = [x[k] * x[k - 1] + sine(2.0 * x[k]) for k in range(5)]
+    second = [cosine(a) - 3.0 * sine(0.5 * a) for a in first]
+    return Program(graph, {"y": [sine(a) * x[0] for a in second]})
+
+
+@pytest.mark.parametrize(("lanes", "width"), [(1, 1), (1, 4), (1, 8), (4, 4)])
+def test_sines_of_computed_angles(lanes, width):
+    program = nested()
+    run = function(program, "nested", lanes=lanes, width=width)
+    for size in (1.0, 3e3):  # squares of the second are left to the library
+        x = size * np.random.default_rng(2).normal(size=(5, lanes))
+        y = np.full((5, lanes), np.nan)
+        run(x, y, strides=(lanes, lanes) if lanes > 1 else ())
+        expected = program.evaluate(x=x.T)["y"].T
+        np.testing.assert_allclose(y, expected, rtol=0, atol=3e-9 * size)
+
+
+def test_a_table_copies_a_result_only_where_its_condition_holds():
+    graph = Graph()
+    (x, y), (kept,) = graph.inputs("x", 2), graph.inputs("kept", 1)
+    program = Program(graph, {"sum": [x + kept], "size": [x, 1.0 / y]})
+    texts = (
+        function_text(program, "sums"),
+        table_text(program, "sums", condition="size", memory=("sum", "kept")),
+    )
+    module = module_text(*texts, lanes=1, width=1)
+    (address,) = compile_module("test-condition", module, ["sums.table"])
+    call = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)(address)
+    for given, is_valid in (
+        ((0.5, 2.0), True), ((-1.0, -1.0), True), ((1.5, 2.0), False), ((-1.5, 2.0), False),
+        ((0.5, 0.5), False), ((0.5, 0.0), False), ((np.nan, 2.0), False),
+    ):  # fmt: skip
+        arrays = [np.array(given), np.array([10.0]), np.empty(1), np.empty(2)]
+        table = np.array([array.ctypes.data for array in arrays])
+        assert call(table.ctypes.data) is is_valid
+        np.testing.assert_array_equal(arrays[2], [10.0 + given[0]])
+        assert arrays[1] == (arrays[2] if is_valid else 10.0)
+
+
 @pytest.mark.parametrize("lanes", [2, 4, 8])
 def test_lanes_are_independent_states(lanes):
     program = formula()

@@ -19,14 +19,15 @@ pytestmark = pytest.mark.skipif(
 
 N = 5
 KERNEL = """
-define void @double_first(ptr %table) {
+define i1 @double_first(ptr %table) {
   %at = getelementptr ptr, ptr %table, i64 1
   %from = load ptr, ptr %table
   %to = load ptr, ptr %at
   %x = load double, ptr %from
   %y = fmul double %x, 2.0
   store double %y, ptr %to
-  ret void
+  %small = fcmp olt double %x, 1.0e2
+  ret i1 %small
 }
 """
 
@@ -55,6 +56,25 @@ class Example:
 @pytest.fixture
 def example():
     return Example()
+
+
+def test_python_runs_where_the_kernel_fails(example):
+    example.calls.kernel = kernel()
+    large = ROWS + 100.0
+    assert example.calls.call(*large) is example.answer
+    assert example.result == -103.0
+    assert example.calls.call(*ROWS) is example.answer
+    assert example.result == 6.0
+
+
+def test_an_update_returns_what_it_was_given_for_the_kernel():
+    state, table, done = np.ones((1, N)), np.zeros(1), object()
+    calls = Calls(lambda: 7, state, (), (state, table), np.zeros(8), done)
+    assert calls.update() == 7
+    calls.kernel = kernel()
+    assert calls.update() is done
+    state[0, 0] = 200.0
+    assert calls.update() == 7
 
 
 ROWS = np.arange(2.0 * N).reshape(2, N) + 3.0

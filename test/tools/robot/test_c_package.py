@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.resources import share_directory
+from multibody_dynamics.tools.base.models import load_robot
 from multibody_dynamics.tools.robot.c_package import Options, c_package, write
 from reference import error
 from robots import panda, random_tree
@@ -28,8 +30,8 @@ def compile_c(folder, output, *files, options=()):
     return folder / output
 
 
-def self_test(folder, library):
-    program = compile_c(folder, "self_test", "self_test.c", f"{library}.c")
+def self_test(folder, *libraries):
+    program = compile_c(folder, "self_test", "self_test.c", *(f"{each}.c" for each in libraries))
     return subprocess.run([program], capture_output=True, text=True, timeout=60, check=False)
 
 
@@ -99,6 +101,72 @@ def test_the_package_tests_itself(tmp_path, robot, options):
     np.testing.assert_allclose(torques, expected, atol=2e-5 * np.abs(expected).max())
 
 
+CONFIG = share_directory() / "config"
+
+
+def elastic_robot(name, springs):
+    """A robot with its springs, and perhaps loops, from the examples."""
+    folder = CONFIG / ("robots" if "elastic" in springs else "mechanisms")
+    file = CONFIG / springs / f"{name}.yaml"
+    model = load_robot(folder / f"{name}.urdf", file)
+    return model, dyn.load_actuators(file, model.joint_names, model.joint_types)
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("name", "springs"),
+    [("five_bar", "mechanisms"), ("leg", "mechanisms"), ("planar_two_link", "elastic_joints")],
+)
+def test_springs_and_loops_test_themselves(tmp_path, name, springs):
+    model, actuators = elastic_robot(name, springs)
+    write(c_package(model, actuators=actuators), tmp_path)
+    tested = self_test(tmp_path, f"{name}_dynamics", f"{name}_actuators")
+    assert tested.returncode == 0, tested.stdout
+    has_loops = springs == "mechanisms"
+    assert tested.stdout.count("largest error") == (4 if has_loops else 5)
+    example = compile_c(tmp_path, "example", "example.c", f"{name}_dynamics.c")
+    printed = subprocess.run([example], capture_output=True, text=True, check=True).stdout
+    torques = [float(line.split()[-1]) for line in printed.splitlines()]
+    q = model.home if has_loops else model.limits.middle
+    expected = dyn.rigid.gravity_forces(model, q)
+    np.testing.assert_allclose(torques, expected, atol=2e-5 * np.abs(expected).max())
+
+
+@needs_compiler
+def test_loops_stay_closed_along_a_motion(tmp_path):
+    """Each call starts from the motion of the last one; a jump is reported."""
+    model, _ = elastic_robot("five_bar", "mechanisms")
+    write(c_package(model, Options(gravity=True)), tmp_path)
+    library = compile_c(tmp_path, "loops.so", "five_bar_dynamics.c", options=("-shared", "-fPIC"))
+    function = ctypes.CDLL(str(library)).five_bar_inverse_dynamics_2
+    function.argtypes = [ctypes.c_void_p] * 12
+    N, gravity, last = model.body_count, np.array(model.gravity), model.assembled.copy()
+    motion, closure, torques = np.empty((5, N)), np.empty(9), np.empty((3, model.n))
+    order, omega = np.arange(5)[:, None], 2 * np.pi
+
+    def call(state):
+        arrays = (*state, gravity, last, *torques, motion, closure)
+        function(*(array.ctypes.data for array in arrays))
+        return bool((abs(closure) <= 1.0).all())
+
+    for k in range(2000):
+        phase = omega * k * 1e-3 + order * np.pi / 2
+        state = 0.3 * omega**order * np.sin(phase) * np.ones(2)
+        state[0] += model.home
+        assert call(state)
+        last[:] = motion[0]
+        if k % 100 == 0:
+            expected = dyn.inverse_dynamics(model, *state)
+            for found, row in zip(torques, expected, strict=True):
+                assert error(found, row) < 1e-12
+            for found, row in zip(motion, model.tree_motion(*state), strict=True):
+                assert error(found, row) < 1e-12
+    state[0] += 0.2
+    assert not call(state)
+    state[0, 0] = np.nan
+    assert not call(state)
+
+
 @needs_compiler
 def test_the_self_test_notices_wrong_code(tmp_path):
     model = random_tree(2, 1)
@@ -159,6 +227,13 @@ def test_wrong_options_are_named(tmp_path):
     for options in (Options(payload="hand"), Options(wrenches=("hand",))):
         with pytest.raises(dyn.InputError, match="hand"):
             c_package(model, options)
+    five_bar = elastic_robot("five_bar", "mechanisms")
+    arm = elastic_robot("planar_two_link", "elastic_joints")
+    for robot in ((five_bar[0],), (arm[0], arm[1])):
+        with pytest.raises(dyn.InputError, match=r"precision: .* need double, got float"):
+            c_package(robot[0], Options(precision="float"), *robot[1:])
+    with pytest.raises(dyn.InputError, match=r"order: .* needs Q' and Q'', got 1"):
+        c_package(arm[0], Options(order=1), arm[1])
     with pytest.raises(dyn.InputError, match="double or float, got half"):
         c_package(model, Options(precision="half"))
     (tmp_path / "file").write_text("")

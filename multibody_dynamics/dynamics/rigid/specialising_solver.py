@@ -1,0 +1,153 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Solvers whose general kernel gives way to code for one robot, compiled beside the cycle."""
+
+import threading
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal
+
+from ..codegen import Calls, Queue, pause
+from ..core import Array
+from ..model import MultibodyModel
+from .kinematics import BaseMotion
+from .solvers import ModelSolver
+from .specialised_kernel import SpecialisedKernel
+
+CHECKED_STATES = 5  # random states on which a specialised kernel must agree with the general one
+TOLERANCE = 1e-9  # of the largest component; both round differently
+
+_queue = Queue("compilation of inverse dynamics")
+_is_default = False
+
+
+def specialise_solvers(wanted: bool = True) -> None:
+    """Make every solver of inverse dynamics that this process creates from now on specialise.
+
+    For programs with a control cycle; the nodes call it. Without it, results are reproducible bit
+    by bit: the specialised kernel rounds differently, and takes over when it is ready.
+    """
+    global _is_default
+    _is_default = wanted
+
+
+class SpecialisingSolver(ModelSolver):
+    """Base of these solvers. A subclass makes kernels, compares and chooses them.
+
+    A kernel is compiled in a thread or loaded from the cache, is compared with the general one on
+    random states, and takes over between two calls.
+    """
+
+    _calls: tuple[Calls, ...] = ()  # of the specialised kernel, if there is to be one
+    _call: Callable[..., Any] | None = None
+    _ended: threading.Event  # set when the newest kernel is ready, or cannot be had
+    _temporary: tuple[str, ...] = (
+        "_calls", "_call", "_lock", "_kernels", "_addresses", "_ended", "update",
+    )  # fmt: skip
+    """What a copy makes anew, because it is bound to these buffers."""
+
+    @staticmethod
+    def _is_wanted(specialise: bool | None) -> bool:
+        return (_is_default if specialise is None else specialise) and Calls.available()
+
+    def _specialise(self) -> None:
+        """Put the specialised kernel in place: now, if it is in the cache, else from a thread."""
+        raise NotImplementedError
+
+    def _new_kernel(self, moving: bool) -> SpecialisedKernel:
+        raise NotImplementedError
+
+    def _agrees(self, moving: bool, address: int) -> bool:
+        """Compare on random states, in buffers of its own: the solver may be at work."""
+        raise NotImplementedError
+
+    def _choose_kernel(self) -> None:
+        """Use the specialised kernel if it computes all that is asked for."""
+
+    def _begin(self, *calls: Calls) -> None:
+        """Call through the last of `calls`, update through the first, and get the kernel."""
+        self.__dict__.update(_calls=calls, _call=calls[-1].call, update=calls[0].update)
+        self._lock = threading.Lock()  # guards the choice of the kernel
+        self._kernels: dict[bool, SpecialisedKernel] = {}  # by whether the base moves
+        self._addresses: dict[bool, int] = {}
+        self._prepare(moving=False)
+
+    def _prepare(self, *, moving: bool) -> None:
+        """Get a kernel from the cache, or compile it."""
+        self._kernels[moving] = kernel = self._new_kernel(moving)
+        address = kernel.ready()
+        if address is None:
+            self.__dict__["_ended"] = _queue.add(partial(self._compile, moving))
+        else:
+            self.__dict__["_ended"] = threading.Event()
+            self._ended.set()
+            self._adopt(moving, address)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the specialised kernel, which is bound to these buffers."""
+        state = super().__getstate__()
+        if self._calls:
+            for name in self._temporary:
+                del state[name]
+        return state
+
+    def _compile(self, moving: bool) -> None:
+        """Runs in the thread."""
+        try:
+            address = self._kernels[moving].compile(pause)
+        except Exception as error:
+            warnings.warn(
+                f"the inverse dynamics of robot '{self.model.name}' cannot be specialised, and "
+                f"remain general: {error}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        else:
+            self._adopt(moving, address)
+
+    def _adopt(self, moving: bool, address: int) -> None:
+        """Use a kernel from the next call on if it agrees with the general one."""
+        if self._agrees(moving, address):
+            self._addresses[moving] = address
+            self._choose_kernel()
+        else:
+            warnings.warn(
+                f"the specialised inverse dynamics of robot '{self.model.name}' differ from the "
+                f"general ones, and are not used; please report this",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+    @property
+    def kernel(self) -> Literal["general", "specialised"]:
+        """The kernel in use; any applied wrench that is not zero requires the general one."""
+        return "specialised" if self._calls and self._calls[0].kernel else "general"
+
+    def wait(self, timeout: float | None = None) -> Literal["general", "specialised"]:
+        """Wait until the specialised kernel has been compiled, at most `timeout` s; see `kernel`.
+
+        Returns at once if the solver does not specialise.
+        """
+        if self._calls:
+            self._ended.wait(timeout)
+        return self.kernel
+
+    def set_base(self, base: BaseMotion | None) -> None:
+        super().set_base(base)
+        self._choose_kernel()
+
+    def move_base(self, pose: Array, rates: Array) -> None:
+        was_moving = self._base is not None
+        super().move_base(pose, rates)
+        if not was_moving:
+            self._choose_kernel()
+
+    def set_model(self, model: MultibodyModel) -> None:
+        super().set_model(model)
+        self._choose_kernel()
+
+    def set_pseudo_inertias(self, P: Array) -> None:
+        super().set_pseudo_inertias(P)
+        self._choose_kernel()

@@ -1,0 +1,155 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Recorded inverse dynamics of mechanisms with loops, against 40 digits and Pinocchio."""
+
+import numpy as np
+import pytest
+
+from mechanisms import (
+    FOUR_BAR,
+    closed_tree,
+    delta,
+    five_bar,
+    four_bar,
+    pinocchio_acceleration,
+    reference_motion,
+    reference_torques,
+    spatial_loop,
+)
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.mechanisms.traced_loops import (
+    SINGULAR,
+    trace_constrained_inverse_dynamics,
+)
+from multibody_dynamics.dynamics.rigid import TracedInputs, result_names, state_names
+from reference import error
+
+Inverse = dyn.mechanisms.ConstrainedInverseDynamicsSolver
+
+MECHANISMS = {
+    "four-bar": four_bar(),
+    "four-bar, 3 motors": four_bar().with_motors("crank", "coupler", "rocker"),
+    "five-bar": five_bar("a", "e"),
+    "five-bar, motors at other joints": five_bar("b", "d"),
+    "five-bar, 3 motors": five_bar("a", "c", "e"),
+    "cut at the ball": spatial_loop(),
+    "cut at the cross": spatial_loop("universal"),
+    "delta": delta(),
+}
+
+
+def evaluate(program, order, rows, last, **others):
+    return program.evaluate(
+        **dict(zip(state_names(order + 3), rows, strict=False)), last=last, **others
+    )
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_torques_and_motion_with_40_digits(name, order):
+    """From a configuration that is 3 mrad or mm away, as after a cycle of 1 ms."""
+    mechanism = MECHANISMS[name]
+    system = mechanism.system
+    own = system.indices(mechanism.independent)
+    rates = np.random.default_rng(1).uniform(-1, 1, (4, system.n))
+    exact = reference_motion(mechanism, mechanism.q, rates)
+    solver = Inverse(system, mechanism.q, independent=mechanism.independent)
+    passive = np.random.default_rng(2).normal(size=(3, len(system.passive)))
+    torques = np.zeros((3, system.n))
+    torques[:, system.passive_indices] = passive
+    program = trace_constrained_inverse_dynamics(solver, order, for_solver=True)
+    motion = exact.astype(float)
+    last = motion[0] + np.where(np.isin(np.arange(system.n), own), 0.0, 3e-3)
+    others = {f"passive torque {k}": torques[k] for k in range(order + 1)}
+    found = evaluate(program, order, motion[:, own], last, **others)
+    assert (abs(found["closure"]) < 1.0).all()
+    expected = reference_torques(mechanism, exact, "minimum_torque", passive)
+    for k, row in enumerate(result_names(order)):
+        assert error(found[row], expected[k].astype(float)) < 1e-12
+    for row, other in zip(found["motion"].reshape(order + 3, -1), motion, strict=False):
+        assert error(row, other) < 1e-12
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_pinocchio_accelerates_as_planned(seed):
+    system, q, _, _ = closed_tree(seed, dyn.spherical())
+    solver = Inverse(system, q)
+    rates = np.random.default_rng(seed).uniform(-1, 1, (5, solver.dof))
+    rates[0] = q[system.indices(solver.independent)]
+    program = trace_constrained_inverse_dynamics(solver, 0)
+    found = evaluate(program, 0, rates[:3], q)
+    tau = np.zeros(system.n)
+    tau[system.actuated_indices] = found["tau"]
+    motion = found["motion"].reshape(3, -1)
+    assert error(motion[2], pinocchio_acceleration(system, *motion[:2], tau)) < 1e-10
+
+
+def test_wrenches_payload_and_gravity_are_inputs():
+    mechanism = MECHANISMS["five-bar"]
+    system, body = mechanism.system, mechanism.system.tree.body_names[1]
+    inputs = TracedInputs(gravity=np.ones(3, dtype=bool), payload=body, wrenches=(body,))
+    solver = Inverse(system, mechanism.q, independent=mechanism.independent)
+    program = trace_constrained_inverse_dynamics(solver, inputs=inputs)
+    rng = np.random.default_rng(3)
+    rates, gravity, W = rng.normal(size=(5, solver.dof)), rng.normal(size=3), rng.normal(size=18)
+    rates[0] = solver.state[0]
+    payload = np.array([1.5, 0.1, -0.2, 0.05, 0.01, 0.001, 0.0, 0.02, 0.002, 0.03])
+    found = evaluate(program, 2, rates, mechanism.q, gravity=gravity, payload=payload,
+                     **{"wrench 0": W})  # fmt: skip
+    inertia = np.array([[0.01, 0.001, 0.0], [0.001, 0.02, 0.002], [0.0, 0.002, 0.03]])
+    tree = system.tree.with_gravity(gravity)
+    solver.set_model(tree.with_payload(body, payload[0], payload[1:4], inertia))
+    solver.applied_wrenches[tree.body_index(body)] = W.reshape(3, 6)
+    for row, expected in zip(result_names(2), solver(*rates), strict=True):
+        assert error(found[row], expected) < 1e-12
+
+
+def parts(solver, closure):
+    """The entries of "closure" by what they report."""
+    m, rows = len(solver.multipliers), len(solver._all_rows)
+    names = ("steps", "redundant rows", "columns", "way")
+    return dict(zip(names, np.split(abs(closure), [m, rows, rows + m]), strict=True))
+
+
+@pytest.mark.parametrize("what", ["way", "steps", "redundant rows"])
+def test_what_is_not_valid_is_reported(what):
+    mechanism = MECHANISMS["five-bar"]
+    system = mechanism.system
+    solver = Inverse(system, mechanism.q, independent=mechanism.independent)
+    program = trace_constrained_inverse_dynamics(solver)
+    state, last = np.zeros((5, solver.dof)), mechanism.q.copy()
+    state[0] = solver.state[0]
+    assert (abs(evaluate(program, 2, state, last)["closure"]) < 1.0).all()
+    if what == "way":
+        state[0] += 0.11
+    elif what == "steps":  # so open that three steps do not close it
+        last[system.indices(system.passive)] += (0.5, -0.5, 0.5)
+    else:  # the planar chain is tilted against its base
+        rows = solver.kinematics[1]
+        rows[len(solver.multipliers) :, 1] += 2e-6
+        program = trace_constrained_inverse_dynamics(solver)
+    closure = evaluate(program, 2, state, last)["closure"]
+    assert parts(solver, closure)[what].max() > 1.0
+    state[0, 0] = np.nan
+    assert np.isnan(evaluate(program, 2, state, last)["closure"]).any()
+
+
+def test_a_nearly_singular_pose_is_reported():
+    """A four-bar near the end of its rocker, where crank and coupler are in line."""
+    crank, coupler, rocker, ground = FOUR_BAR
+    system = four_bar().with_motors("rocker").system
+    solver = Inverse(system, four_bar().q)
+    reach = crank + coupler
+    end = np.pi - np.arccos((ground**2 + rocker**2 - reach**2) / (2 * ground * rocker))
+    program = trace_constrained_inverse_dynamics(solver)
+    sines, distances = [], np.geomspace(solver.state[0, 0] - end, 1e-8, 300)
+    for distance in distances:
+        state = np.zeros((5, 1))
+        state[0] = end + distance
+        solver(*state)
+        found = parts(solver, evaluate(program, 2, state, solver.motion[0])["closure"])
+        sines.append(SINGULAR / np.sqrt(found["columns"].max()))
+    assert found["columns"].max() > 1.0
+    slopes = np.diff(np.log(sines)) / np.diff(np.log(distances))
+    np.testing.assert_allclose(slopes[-100:], 0.5, atol=0.01)  # the square root of the distance
