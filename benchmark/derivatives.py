@@ -48,11 +48,20 @@ def groups(options: argparse.Namespace) -> list[Group]:
             harness.require(f"derivatives of {of}", got, wanted, tolerance)
         reference = f"`pin.{theirs.__name__}` from Python"
         inside = partial(repeater(solver.update.func, 3), options.calls, *solver.update.args)
+        own = type(solver)(model, specialise=True)
+        own.wait()
+        harness.require(f"specialised {kind}", own(q, v, third)[0], expected[0], tolerance)
         rows = [
             harness.called(reference, partial(theirs, robot, data, q, v, third), options),
-            harness.called(f"`solver(q, qd, {last})`", partial(solver, q, v, third), options),
-            harness.called("`solver.update()`", solver.update, options),
-            Row("inside compiled code", inside, options.calls),
+            *(
+                harness.called(f"{each.kernel}, {name}", call, options)
+                for each in (solver, own)
+                for name, call in (
+                    (f"`solver(q, qd, {last})`", partial(each, q, v, third)),
+                    ("`solver.update()`", each.update),
+                )
+            ),
+            Row("general, inside compiled code", inside, options.calls),
         ]
         title = f"derivatives of the {kind} dynamics of {model.name}, {model.n} joints"
         found.append(Group(f"{kind}_derivatives", title, rows, reference))

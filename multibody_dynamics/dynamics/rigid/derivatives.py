@@ -56,7 +56,7 @@ from ..model.records import BODY_ROW, SCREW, TWIST
 from ..recursions import angular_momentum_dot, coordinate, store_trig
 from ..recursions.spatial import forward_recursion
 from .aba import forward_dynamics, traced_forward_dynamics, traced_margins
-from .articulated_inertia import articulated_bodies
+from .articulated_inertia import PIVOT, articulated_bodies
 from .crba import (
     COMPOSITE_ROW,
     composite_times,
@@ -70,9 +70,11 @@ from .rnea import flat_batch
 from .tracing import (
     STATE_ONLY,
     Objects,
+    Pause,
     TracedInputs,
     TracedRobot,
     initial_bodies,
+    no_pause,
     state_names,
     traced_robot,
 )
@@ -307,7 +309,7 @@ def forward_dynamics_derivatives(
     infinity, and DynamicsError if the mass matrix is singular.
     """
     if base is None and wrenches is None:
-        rows, trace = {"q": q, "qd": qd, "tau": tau}, partial(_trace, model, with_margins=True)
+        rows, trace = {"q": q, "qd": qd, "tau": tau}, partial(_trace_with_margins, model)
         name, shapes = "forward_dynamics_derivatives", [("n", "n")] * 3
         batch = vector_batch(model, name, trace, rows, shapes, before=2, has_margins=True)
         if batch is not None:
@@ -320,15 +322,15 @@ def forward_dynamics_derivatives(
 
 
 def trace_inverse_dynamics_derivatives(
-    model: MultibodyModel, inputs: TracedInputs = STATE_ONLY
+    model: MultibodyModel, inputs: TracedInputs = STATE_ONLY, pause: Pause = no_pause
 ) -> Program:
     """dQ/dq, dQ/dq' and dQ/dq'' = M as straight-line code for a base at rest.
 
     Inputs: "q", "qd", "qdd", each (n,), followed by those of `inputs`; wrenches (6,) stay constant
-    while q varies. Results: "dtau_dq", "dtau_dqd" and "dtau_dqdd", each (n n,), row by row. Raises
-    InputError for unknown bodies.
+    while q varies. Results: "dtau_dq", "dtau_dqd" and "dtau_dqdd", each (n n,), row by row. `pause`
+    is called now and then, see `codegen.pause`. Raises InputError for unknown bodies.
     """
-    robot = traced_robot(model, state_names(3), inputs, 1)
+    robot = traced_robot(model, state_names(3), inputs, 1, pause)
     dq, dqd, M = _traced_derivatives(robot)
     return robot.program({"dtau_dq": dq, "dtau_dqd": dqd, "dtau_dqdd": M})
 
@@ -352,12 +354,30 @@ def trace_forward_dynamics_derivatives(
     Inputs: those of `trace_forward_dynamics`. Results: "dqdd_dq", "dqdd_dqd" and "dqdd_dtau", each
     (n n,), row by row. Raises InputError for unknown bodies.
     """
-    return _trace(model, inputs)
+    robot, results, _ = _traced_solution(model, inputs, no_pause)
+    return robot.program(results)
 
 
-def _trace(model: MultibodyModel, inputs: TracedInputs, with_margins: bool = False) -> Program:
-    """With a fourth result "margins" (n,), which are positive unless M is singular."""
-    robot, n = traced_robot(model, state_names(2), inputs, 1), model.n
+def trace_solved_derivatives(
+    model: MultibodyModel, inputs: TracedInputs, pause: Pause = no_pause
+) -> Program:
+    """The same, followed by "qdd" (n,), and by "validity" (n,), within -1 and 1 unless M is
+    singular."""
+    robot, results, (qdd, margins, pivots) = _traced_solution(model, inputs, pause)
+    return robot.program(results | {"qdd": qdd, "validity": 1.0 - 2.0 * margins / pivots})
+
+
+def _trace_with_margins(model: MultibodyModel, inputs: TracedInputs) -> Program:
+    """The same with "margins" (n,) instead, which are positive unless M is singular."""
+    robot, results, (_, margins, _) = _traced_solution(model, inputs, no_pause)
+    return robot.program(results | {"margins": margins})
+
+
+def _traced_solution(
+    model: MultibodyModel, inputs: TracedInputs, pause: Pause
+) -> tuple[TracedRobot, dict[str, Objects], tuple[Objects, Objects, Objects]]:
+    """The robot and the derivatives; q'', the margins of the pivots of M, and the pivots."""
+    robot, n = traced_robot(model, state_names(2), inputs, 1, pause), model.n
     tau = robot.more("tau", n)
     qdd, bodies, rows = traced_forward_dynamics(robot, tau, bool(inputs.wrenches))
     robot.state[2] = qdd
@@ -365,7 +385,6 @@ def _trace(model: MultibodyModel, inputs: TracedInputs, with_margins: bool = Fal
     pivots, parts = np.zeros(n, dtype=object), np.hstack([-dq, -dqd, np.eye(n, dtype=object)])
     factorise(M, np.zeros(n, dtype=bool), pivots)
     solve_rows(M, pivots, parts)
-    results = dict(zip(("dqdd_dq", "dqdd_dqd", "dqdd_dtau"), np.hsplit(parts, 3), strict=True))
-    if with_margins:
-        results["margins"] = traced_margins(n, bodies, rows)
-    return robot.program(results)
+    names = "dqdd_dq", "dqdd_dqd", "dqdd_dtau"
+    results = dict(zip(names, np.hsplit(parts, 3), strict=True))
+    return robot, results, (qdd, traced_margins(n, bodies, rows), rows[1 : n + 1, PIVOT])

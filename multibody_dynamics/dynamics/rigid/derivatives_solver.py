@@ -3,21 +3,35 @@
 
 """Analytical derivatives of inverse and forward dynamics for the control cycle."""
 
+import ctypes
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ..codegen import Calls, Program, pause
 from ..core import Array, CheckedRows, compiled, copy_row
 from ..model import MultibodyModel
 from ..recursions.spatial import forward_recursion
 from .aba import forward_dynamics_scratch
 from .articulated_inertia import ROUNDING, prescribed_joints, singular
 from .crba import cancelled_terms, mass_matrix_recursion
-from .derivatives import SUBTREE_ROW, derivatives_recursion, inverse_dynamics_derivatives_cycle
+from .derivatives import (
+    SUBTREE_ROW,
+    derivatives_recursion,
+    inverse_dynamics_derivatives_cycle,
+    trace_inverse_dynamics_derivatives,
+    trace_solved_derivatives,
+)
 from .mass_matrix_factors import factorise, solve, solve_rows
 from .rnea import PLAIN_CYCLES
-from .solvers import ModelSolver
+from .specialised_kernel import SpecialisedKernel, addresses
+from .specialising_solver import CHECKED_STATES, TOLERANCE, SpecialisingSolver
+from .tracing import Pause, TracedInputs
+
+MOST_BODIES = 12  # of robots with code of their own: for more, it takes 5 s to compile
+Trace = Callable[[MultibodyModel, TracedInputs, Pause], Program]
 
 _inverse_dynamics = PLAIN_CYCLES["spatial"]
 _inverse_cycle = compiled(inverse_dynamics_derivatives_cycle)
@@ -65,17 +79,85 @@ def _forward(
 _forward_cycle = compiled(_forward)
 
 
-class _DerivativesSolver(ModelSolver):
+class DerivativesKernel(SpecialisedKernel):
+    """The derivatives of one robot with a base at rest, by a program of `trace`."""
+
+    def __init__(self, model: MultibodyModel, trace: Trace, name: str, condition: str) -> None:
+        self._trace_robot, self.name, self.condition = trace, name, condition
+        super().__init__(model)
+
+    def _trace(self, inputs: TracedInputs, pause: Pause) -> Program:
+        return self._trace_robot(self._model, inputs, pause)
+
+
+class _DerivativesSolver(SpecialisingSolver):
     """Base of both solvers: three rows (n,) in, three matrices (n, n) out."""
 
+    _what = "derivatives"
+
     def __init__(
-        self, model: MultibodyModel, bodies: Array, names: tuple[str, ...], state: Array
+        self,
+        model: MultibodyModel,
+        bodies: Array,
+        names: tuple[str, ...],
+        state: Array,
+        specialise: bool | None,
     ) -> None:
         super().__init__(model, bodies)
         self.state: Array = state
         self.result: Array = np.zeros((3, model.n, model.n))
         self._results = (self.result[0], self.result[1], self.result[2])
-        self._rows = CheckedRows(names, model.joint_names, self.state)
+        self._specialises = self._is_wanted(specialise) and model.body_count <= MOST_BODIES
+        self._rows = CheckedRows(names, model.joint_names, state, is_fallback=self._specialises)
+
+    def _start(self, general: Callable[[], Any]) -> None:
+        """Compile and warm up the general kernel; get the specialised one."""
+        self._general, self.update = general, general
+        self._general()
+        if self._specialises:
+            self._specialise()
+
+    def _table(self) -> list[Array]:
+        """The arrays of the program, in its order."""
+        raise NotImplementedError
+
+    def _run(self) -> None:
+        """Update by the general kernel. Raises DynamicsError if that fails."""
+        self._general()
+
+    def _specialise(self) -> None:
+        given = self.state, self._results, self._table(), self._wrench_numbers, self._general()
+        self._begin(Calls(self._general, *given), Calls(self._run, *given))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "update" not in self.__dict__:
+            self.update = self._general
+            self._specialise()
+
+    def _agrees(self, moving: bool, address: int) -> bool:
+        make: Any = type(self)
+        general, found = (make(self.model, specialise=False) for _ in range(2))
+        kernel, where = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)(address), found._table()
+        places, rng = addresses(where), np.random.default_rng(1)
+        for _ in range(CHECKED_STATES):
+            found.state[:] = general.state[:] = rng.uniform(-3.0, 3.0, general.state.shape)
+            if kernel(places.ctypes.data) and general.update() is not False:
+                size = np.abs(general.result).max(axis=(1, 2), initial=0.0)
+                differences = np.abs(found.result - general.result).max(axis=(1, 2), initial=0.0)
+                if not (differences <= TOLERANCE * size).all():
+                    return False
+            pause()
+        return True
+
+    def _choose_kernel(self) -> None:
+        if self._calls:
+            with self._lock:
+                _, joints, gravity = self._constants
+                usable = self._base is None and False in self._addresses
+                usable = usable and self._kernels[False].fits(joints, gravity)
+                for calls in self._calls:
+                    calls.kernel = self._addresses[False] if usable else None
 
 
 class InverseDynamicsDerivativesSolver(_DerivativesSolver):
@@ -87,29 +169,37 @@ class InverseDynamicsDerivativesSolver(_DerivativesSolver):
     To avoid all copies, fill the rows q, q', q'' of `solver.state` (3, n), call `solver.update()`
     and read `solver.result` (3, n, n). The results are views that the next call overwrites.
     `solver.applied_wrenches` (N, 3, 6), `set_base` and `set_model` work as in
-    `InverseDynamicsSolver`; the rates of the wrenches are not used.
+    `InverseDynamicsSolver`, and so do `specialise`, for robots with up to 12 bodies, `kernel` and
+    `wait`; the rates of the wrenches are not used.
 
     Use an instance from one thread only. `update()` checks nothing: NaN in, NaN out.
     """
 
-    def __init__(self, model: MultibodyModel) -> None:
+    def __init__(self, model: MultibodyModel, *, specialise: bool | None = None) -> None:
         n, N = model.n, model.body_count
         motion = np.zeros((5, n))
         trig, bodies, *_ = forward_dynamics_scratch(n, N)
-        super().__init__(model, bodies, ("q", "qd", "qdd"), motion[:3])
-        self.update = partial(
+        super().__init__(model, bodies, ("q", "qd", "qdd"), motion[:3], specialise)
+        self._start(partial(
             _inverse_cycle, *self._constants, motion, self.applied_wrenches.reshape(N, 18), trig,
             bodies, np.empty((N + 1, SUBTREE_ROW)), self.result,
-        )  # fmt: skip
-        self.update()
+        ))  # fmt: skip
+
+    def _new_kernel(self, moving: bool) -> DerivativesKernel:
+        trace = trace_inverse_dynamics_derivatives
+        return DerivativesKernel(self.model, trace, "inverse_dynamics_derivatives", "")
+
+    def _table(self) -> list[Array]:
+        return [*self.state, *self._constants[1:], *self._results]
 
     def __call__(self, q: Any, qd: Any, qdd: Any) -> tuple[Array, Array, Array]:
         """dQ/dq, dQ/dq' and M (n, n) as views of `result`; q, qd and qdd are (n,).
 
         Raises InputError for a wrong length, NaN or infinity, and leaves all buffers unchanged.
         """
-        self._rows.take((q, qd, qdd))
-        self.update()
+        if self._call is None or self._call(q, qd, qdd) is None:
+            self._rows.take((q, qd, qdd))
+            self.update()
         return self._results
 
 
@@ -124,18 +214,31 @@ class ForwardDynamicsDerivativesSolver(_DerivativesSolver):
     singular; `solver.result` is then invalid.
     """
 
-    def __init__(self, model: MultibodyModel) -> None:
+    def __init__(self, model: MultibodyModel, *, specialise: bool | None = None) -> None:
         n, N = model.n, model.body_count
         motion = np.zeros((8, n))
         trig, bodies, *_ = forward_dynamics_scratch(n, N)
-        super().__init__(model, bodies, ("q", "qd", "tau"), np.zeros((3, n)))
+        names = "q", "qd", "tau"
+        super().__init__(model, bodies, names, np.zeros((3, n)), specialise)
         self.qdd: Array = motion[2]
-        self.update = partial(
+        self._validity = np.zeros(n)
+        self._start(partial(
             _forward_cycle, *self._constants, self.state, self.applied_wrenches.reshape(N, 18),
             prescribed_joints(model, ()), motion, trig, bodies, np.empty((N + 1, SUBTREE_ROW)),
             np.empty((n, n)), np.empty((n, 3, n)), self.result,
-        )  # fmt: skip
-        self.update()
+        ))  # fmt: skip
+
+    def _new_kernel(self, moving: bool) -> DerivativesKernel:
+        name = "forward_dynamics_derivatives"
+        return DerivativesKernel(self.model, trace_solved_derivatives, name, "validity")
+
+    def _table(self) -> list[Array]:
+        q, qd, tau = self.state
+        return [q, qd, *self._constants[1:], tau, *self._results, self.qdd, self._validity]
+
+    def _run(self) -> None:
+        if not self._general():
+            raise singular(self.model, self.state[0])
 
     def __call__(self, q: Any, qd: Any, tau: Any) -> tuple[Array, Array, Array]:
         """dq''/dq, dq''/dq' and M^-1 (n, n) as views of `result`; q, qd and tau are (n,).
@@ -143,7 +246,8 @@ class ForwardDynamicsDerivativesSolver(_DerivativesSolver):
         Raises InputError for a wrong length, NaN or infinity, and leaves all buffers unchanged;
         raises DynamicsError if the mass matrix is singular.
         """
-        self._rows.take((q, qd, tau))
-        if not self.update():
-            raise singular(self.model, self.state[0])
+        if self._call is None or self._call(q, qd, tau) is None:
+            self._rows.take((q, qd, tau))
+            if not self.update():
+                raise singular(self.model, self.state[0])
         return self._results

@@ -19,12 +19,13 @@ from .specialised_kernel import SpecialisedKernel
 CHECKED_STATES = 5  # random states on which a specialised kernel must agree with the general one
 TOLERANCE = 1e-9  # of the largest component; both round differently
 
-_queue = Queue("compilation of inverse dynamics")
+_queue = Queue("compilation of code for one robot")
 _is_default = False
 
 
 def specialise_solvers(wanted: bool = True) -> None:
-    """Make every solver of inverse dynamics that this process creates from now on specialise.
+    """Make every solver of inverse dynamics, and of derivatives, that this process creates from now
+    on specialise.
 
     For programs with a control cycle; the nodes call it. Without it, results are reproducible bit
     by bit: the specialised kernel rounds differently, and takes over when it is ready.
@@ -40,6 +41,7 @@ class SpecialisingSolver(ModelSolver):
     random states, and takes over between two calls.
     """
 
+    _what = "inverse dynamics"  # for warnings
     _calls: tuple[Calls, ...] = ()  # of the specialised kernel, if there is to be one
     _call: Callable[..., Any] | None = None
     _ended: threading.Event  # set when the newest kernel is ready, or cannot be had
@@ -99,8 +101,8 @@ class SpecialisingSolver(ModelSolver):
             address = self._kernels[moving].compile(pause)
         except Exception as error:
             warnings.warn(
-                f"the inverse dynamics of robot '{self.model.name}' cannot be specialised, and "
-                f"remain general: {error}",
+                f"the {self._what} of robot '{self.model.name}' cannot be specialised, and remain "
+                f"general: {error}",
                 RuntimeWarning,
                 stacklevel=2,
             )
@@ -114,7 +116,7 @@ class SpecialisingSolver(ModelSolver):
             self._choose_kernel()
         else:
             warnings.warn(
-                f"the specialised inverse dynamics of robot '{self.model.name}' differ from the "
+                f"the specialised {self._what} of robot '{self.model.name}' differ from the "
                 f"general ones, and are not used; please report this",
                 RuntimeWarning,
                 stacklevel=2,

@@ -30,7 +30,10 @@ WRENCH_SIZE = 6
 Objects = NDArray[np.object_]
 
 
-def _nothing() -> None:
+Pause = Callable[[], object]
+
+
+def no_pause() -> None:
     """No pause is needed."""
 
 
@@ -118,7 +121,7 @@ def traced_robot(
     names: Sequence[str],
     inputs: TracedInputs = STATE_ONLY,
     wrench_rows: int = 3,
-    pause: Callable[[], object] = _nothing,
+    pause: Pause = no_pause,
     *,
     count: int | None = None,
 ) -> TracedRobot:
