@@ -310,8 +310,7 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
             self._call_directly()
 
     def _specialise(self) -> None:
-        plan, *_ = self.kinematics
-        self._closure = np.full(_closure_size(plan, len(self._all_rows)), np.nan)
+        self._closure = np.full(_closure_size(self._plan, len(self._all_rows)), np.nan)
         self._fills_rows = False
         last = self._vectors[at.LAST, : self.model.n]
         arrays = table(self, self.state, last, self.motion, self.result, self._closure)

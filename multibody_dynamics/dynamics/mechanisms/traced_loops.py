@@ -8,7 +8,7 @@ configuration, and returns with its results how far they can be trusted.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -77,7 +77,8 @@ def trace_constrained_inverse_dynamics(
     wrenches = np.zeros((len(rows), at.WRENCHES_ROW), dtype=object)
     w = at.work(plan, matrices, vectors)
     bodies = initial_bodies(robot, "spatial")
-    _, parents, joints, gravity, state, _, applied, _ = robot
+    _, parents, _, gravity, state, _, applied, _ = robot
+    joints: Any = robot.joints
 
     motion = np.zeros((5, n), dtype=object)
     motion[:, independent] = state[:, :dof]

@@ -16,7 +16,7 @@ from ..codegen import (
     stored,
     table_text,
 )
-from ..core import Array
+from ..core import Array, IndependentCopies
 from ..model import MultibodyModel
 from .traced_dynamics import trace_inverse_dynamics
 from .tracing import TracedInputs, constant_columns
@@ -26,7 +26,7 @@ ORDER = 2
 FUNCTION = "inverse_dynamics"
 
 
-class SpecialisedKernel:
+class SpecialisedKernel(IndependentCopies):
     """Q, Q' and Q'' of one robot with a base at rest, or `moving`, by the body-fixed recursion.
 
     Its argument is a table of addresses, see `table`: it reads the state (5, n), the joint rows
