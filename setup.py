@@ -47,6 +47,7 @@ setup(
         name: [
             "py.typed",
             "reporting/templates/*",
+            "tools/robot/dynamics_templates/*",
             "tools/robot/controller_templates/*.*",
             "tools/robot/controller_templates/ros2_control/*",
         ]

@@ -16,6 +16,7 @@ from ..dynamics.elastic import Actuators, load_actuators
 from ..dynamics.identification import JointFriction, inertial_parameters, with_inertial_parameters
 from ..dynamics.model import MultibodyModel, load_urdf
 from ..dynamics.model.inertia import spatial_inertia
+from .recordings import JointSelection
 
 KEYS = ("friction", "rotor_inertia", "payload", "links")
 BODY_KEYS = ("mass", "com", "inertia_com")
@@ -73,6 +74,11 @@ class Settings:
             if not np.isfinite(value):
                 raise InputError(f"--hold {joint}={value}: must be a finite number")
 
+    @property
+    def selection(self) -> JointSelection:
+        """Where a recording has the joints."""
+        return JointSelection(self.topics, self.motor_topic, self.prefix, self.held)
+
     def robot(self) -> Robot:
         """The robot of these files. Raises InputError and ModelError, which name the file."""
         return load_robot(self.urdf, self.data, self.elastic_joints, self.gravity)
@@ -102,7 +108,9 @@ def equipped(
     """The robot of :func:`load_robot`, with a model that is already loaded."""
     friction = JointFriction.none(model.n)
     if data is not None:
-        model, friction = _with_data(model, data)
+        given = read_yaml(data) or {}
+        with reading(data, "a file of friction, rotors, payloads and links"):
+            model, friction = _with_data(model, given)
     actuators = None
     if elastic_joints is not None:
         actuators = load_actuators(
@@ -114,13 +122,7 @@ def equipped(
     return Robot(model, friction, actuators)
 
 
-def _with_data(model: MultibodyModel, file: Path) -> tuple[MultibodyModel, JointFriction]:
-    given = read_yaml(file) or {}
-    with reading(file, "a file of friction, rotors, payloads and links"):
-        return _with_given(model, given)
-
-
-def _with_given(model: MultibodyModel, given: Any) -> tuple[MultibodyModel, JointFriction]:
+def _with_data(model: MultibodyModel, given: Any) -> tuple[MultibodyModel, JointFriction]:
     if not isinstance(given, Mapping) or set(given) - set(KEYS):
         found = [key for key in given if key not in KEYS] if isinstance(given, Mapping) else given
         raise InputError(f"{found}: expected a mapping with some of the keys {', '.join(KEYS)}")

@@ -3,16 +3,22 @@
 
 """Types of command-line arguments, and options shared by several commands."""
 
+from __future__ import annotations
+
 import argparse
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import fields
+from inspect import signature
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .ros_settings import LAST_DOMAIN
 
+if TYPE_CHECKING:
+    from ...validation.recordings import JointSelection
+
+Result = TypeVar("Result")
 NAMESPACE = re.compile(r"[A-Za-z_]\w*(/[A-Za-z_]\w*)*", re.ASCII)
 MOTIONS = ("sum_of_sines", "rest_to_rest")
 
@@ -98,11 +104,11 @@ def domain(text: str) -> int:
     return int(text)
 
 
-def chosen(kind: Any, options: argparse.Namespace, **own: Any) -> Any:
-    """An object of the dataclass `kind`, whose fields are options of the same names, except for
+def call(function: Callable[..., Result], options: argparse.Namespace, **own: Any) -> Result:
+    """Call a function or a class with the options that have the names of its parameters, except for
     `own`."""
-    names = {each.name for each in fields(kind)} & vars(options).keys()
-    return kind(**{name: getattr(options, name) for name in names} | own)
+    names = signature(function).parameters.keys() & vars(options).keys()
+    return function(**{name: getattr(options, name) for name in names} | own)
 
 
 def add_domain(parser: argparse.ArgumentParser) -> None:
@@ -139,36 +145,26 @@ def add_hold(parser: argparse.ArgumentParser) -> None:
                         " be repeated")  # fmt: skip
 
 
-def add_prefix(parser: argparse.ArgumentParser) -> None:
-    """--prefix, of recorded joint names."""
-    parser.add_argument("--prefix", metavar="TEXT", default="",
-                        help="prefix of the joint names in the recording that is not in the"
-                        " URDF")  # fmt: skip
-
-
-def add_topics(
+def add_reading(
     parser: argparse.ArgumentParser, links: str, motors: str = "joint states of the motors"
 ) -> None:
-    """--topic, which has `links`, and --motor-topic, which has `motors`."""
-    parser.add_argument("--topic", metavar="NAME", action="append", default=[],
-                        help=f"topic with {links}; may be repeated")  # fmt: skip
-    parser.add_argument("--motor-topic", metavar="NAME", default="",
-                        help=f"topic with {motors} (the one named motor_states)")  # fmt: skip
-
-
-def add_reading(parser: argparse.ArgumentParser, *topics: str) -> None:
-    """How to read a recording; `topics` says what --topic and --motor-topic have."""
-    add_topics(parser, *topics)
-    add_prefix(parser)
+    """How to read a recording: --topic has `links`, and --motor-topic has `motors`."""
+    add = parser.add_argument
+    # fmt: off
+    add("--topic", metavar="NAME", action="append", default=[],
+        help=f"topic with {links}; may be repeated")
+    add("--motor-topic", metavar="NAME", default="",
+        help=f"topic with {motors} (the one named motor_states)")
+    add("--prefix", metavar="TEXT", default="",
+        help="prefix of the joint names in the recording that is not in the URDF")
+    # fmt: on
     add_hold(parser)
     add_gravity(parser)
 
 
-def reading_of(options: argparse.Namespace) -> dict[str, Any]:
-    """The options of `add_reading` except gravity, by the names that readers give them."""
-    return {
-        "topics": tuple(options.topic),
-        "motor_topic": options.motor_topic,
-        "prefix": options.prefix,
-        "held": dict(options.hold),
-    }
+def selection_of(options: argparse.Namespace) -> JointSelection:
+    """The options of `add_reading` except gravity."""
+    from ...validation.recordings import JointSelection  # slow
+
+    topics, held = tuple(options.topic), dict(options.hold)
+    return JointSelection(topics, options.motor_topic, options.prefix, held)

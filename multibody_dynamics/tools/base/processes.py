@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
@@ -153,12 +152,7 @@ class NodeProcesses:
     def __enter__(self) -> NodeProcesses:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.stop()
 
     def start(self, name: str, parameters: Path | Sequence[Path], **options: Any) -> NodeProcess:

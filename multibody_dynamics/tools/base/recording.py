@@ -193,8 +193,17 @@ class Recorder:
         for key, subscription in self._subscriptions.items():
             self._taken[key] += take_all(subscription)
         self.trajectories += (sent for sent, _ in take_all(self._on_trajectory) if sent.points)
-        for message, _ in take_all(self._on_diagnostics):
-            self._keep_diagnostics(message)
+        self.diagnostics += [
+            {
+                "stamp": nanoseconds(message.header.stamp),
+                "name": status.name,
+                "level": status.level[0],
+                "message": status.message,
+                "values": {item.key: item.value for item in status.values},
+            }
+            for message, _ in take_all(self._on_diagnostics)
+            for status in message.status
+        ]
 
     def until(
         self,
@@ -319,18 +328,6 @@ class Recorder:
             count.add(info.get("publication_sequence_number"), data)  # none in Humble
         rows = np.array(values) if values else np.empty((0, 1, len(own_names)))
         return Series(stamp, sent, rows, count.received + count.lost)
-
-    def _keep_diagnostics(self, message: DiagnosticArray) -> None:
-        for status in message.status:
-            self.diagnostics.append(
-                {
-                    "stamp": nanoseconds(message.header.stamp),
-                    "name": status.name,
-                    "level": status.level[0],
-                    "message": status.message,
-                    "values": {item.key: item.value for item in status.values},
-                }
-            )
 
 
 def reference_of(

@@ -7,7 +7,7 @@ import argparse
 import os
 from pathlib import Path
 
-from ..base.arguments import chosen, not_negative, numbers, positive, whole
+from ..base.arguments import call, not_negative, numbers, positive, whole
 
 HELP = "Plan motions from which a robot's parameters can be identified well"
 DETAILS = (
@@ -129,7 +129,7 @@ def run(options: argparse.Namespace) -> int:
         refuse_existing(options.output)
     form = FourierForm(options.period, options.harmonics, options.repetitions, options.ramp)
     encoder = 2.0 * pi / 2**options.bits / sqrt(12.0)
-    plan = make_plan(chosen(PlanOptions, options, form=form, encoder=encoder))
+    plan = make_plan(call(PlanOptions, options, form=form, encoder=encoder))
     print(*describe_plan(plan), sep="\n")
     remove_plan(options.output)
     for file in write_plan(plan, options.output):

@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from ..base.arguments import add_gravity, numbers
+from ..base.arguments import add_gravity, call, numbers
 from ..robot.generated_laws import GENERATED_LAWS
 
 HELP = "Write C99 source of the dynamics or of a controller of a robot, for use without Python"
@@ -102,17 +102,8 @@ def run(options: argparse.Namespace) -> int:
     else:
         if given:
             raise InputError(f"--{given[0].replace('_', '-')} requires --law and --elastic-joints")
-        files = c_package(
-            model,
-            Options(
-                options.name,
-                options.order,
-                options.precision,
-                options.payload,
-                tuple(options.wrench),
-                options.gravity_input,
-            ),
-        )
+        inputs = {"wrenches": tuple(options.wrench), "gravity": options.gravity_input}
+        files = c_package(model, call(Options, options, **inputs))
     write(files, options.output)
     for name in files:
         print(options.output / name)

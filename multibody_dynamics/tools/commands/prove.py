@@ -7,7 +7,7 @@ import argparse
 import os
 from pathlib import Path
 
-from ..base.arguments import add_reading, chosen, positive, reading_of, whole
+from ..base.arguments import add_reading, call, positive, selection_of, whole
 
 HELP = "Prove an identified model: validation, predicted control errors, and one report"
 DETAILS = (
@@ -91,16 +91,15 @@ def run(options: argparse.Namespace) -> int:
 
     files = RobotFiles(options.urdf, options.elastic_joints, options.identified, options.gravity)
     options.laws = options.laws or LAWS
-    reading = reading_of(options) | {"effort": options.effort, "cutoff": options.cutoff}
-    found = prove(
-        files,
-        chosen(Proof, options, files=files) if options.draws else None,
-        recordings=options.recordings,
+    reading = {"effort": options.effort, "cutoff": options.cutoff, **vars(selection_of(options))}
+    found = call(
+        prove,
+        options,
+        files=files,
+        proof=call(Proof, options, files=files) if options.draws else None,
         reading=reading,
         plans=tuple(options.excitation),
-        written=options.written,
         folder=options.output,
-        workers=options.workers,
     )
     print(*found.lines, sep="\n")
     print(f"\nreport: {found.page}")

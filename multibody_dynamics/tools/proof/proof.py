@@ -47,14 +47,7 @@ def prove(
     After Ctrl-C, proof.json has the validation and the laws that were simulated on all robots.
     Raises InputError, naming the file, if one is missing, invalid, or belongs to another robot.
     """
-    artefacts = collect(
-        urdf=files.urdf,
-        elastic_joints=files.elastic_joints,
-        identified=files.identified,
-        plans=plans,
-        written=written,
-        recordings=tuple(recordings),
-    )
+    artefacts = collect(files, plans, written, recordings)
     known = load_known(files)
     equations = held_equations(recordings, known, artefacts.report)
     compared = () if equations else recordings

@@ -5,12 +5,14 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...dynamics.core import InputError, reading
+from .known_robots import RobotFiles
 
 SUMMARY, PLAN_PICTURE = "summary.json", "excitation.png"
 REPORT, FIT_PICTURE = "report.json", "identification.png"
@@ -51,15 +53,13 @@ class Artefacts:
 
 
 def collect(
-    *,
-    urdf: Path,
-    elastic_joints: Path | None,
-    identified: Path,
-    plans: tuple[Path, ...] = (),
+    files: RobotFiles,
+    plans: Sequence[Path] = (),
     written: Path | None = None,
-    recordings: tuple[Path, ...] = (),
+    recordings: Sequence[Path] = (),
 ) -> Artefacts:
     """Read what the steps left behind. Raises InputError, naming the file, if one is invalid."""
+    urdf, elastic_joints, identified, _ = files
     summaries = {folder: _json(folder / SUMMARY) for folder in plans}
     report = _json(identified / REPORT).get("identification")
     if not isinstance(report, dict):

@@ -293,10 +293,12 @@ def conditions(prediction: Prediction) -> str:
 def limits_of(proof_report: ProofReport) -> list[str]:
     """What the prediction leaves out, and which parameters it draws from the prior."""
     found = []
-    report = proof_report.artefacts.report
-    open_ones = [name for group in ("parameters", "combinations")
-                 for name, each in report[group].items()
-                 if each["value"] is None and not _of_body(proof_report, name)]  # fmt: skip
+    report, bodies = proof_report.artefacts.report, proof_report.known.after[0].body_names
+    open_ones = [  # without the parameters of single bodies, which torques never determine alone
+        name for group in ("parameters", "combinations") for name, each in report[group].items()
+        if each["value"] is None
+        and (" " in name.strip() or name.partition(".")[0] not in bodies)
+    ]  # fmt: skip
     if open_ones:
         found.append(
             "Not determined by the recordings, and therefore drawn from the prior: "
@@ -309,13 +311,6 @@ def limits_of(proof_report: ProofReport) -> list[str]:
         "how large they are."
     )
     return found
-
-
-def _of_body(proof_report: ProofReport, name: str) -> bool:
-    """Whether a parameter is one of a single body, which torques never determine alone."""
-    return (
-        name.partition(".")[0] in proof_report.known.after[0].body_names and " " not in name.strip()
-    )
 
 
 def recommendation(prediction: Prediction) -> str:

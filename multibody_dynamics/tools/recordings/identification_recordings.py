@@ -26,7 +26,7 @@ from ...dynamics.identification import CarriedPayload, MeasuredRun
 from ...dynamics.model import MultibodyModel
 from ...validation.alignment import GAP
 from ...validation.doubtful_signals import Stretch, contradicting_velocities
-from ...validation.recordings import Recording, read_signals
+from ...validation.recordings import ALL_JOINTS, JointSelection, Recording, read_signals
 from ...validation.recordings.tables import OF_MOTORS, SUFFIXES
 from ...validation.unwrapping import turning_joints, unwrapped
 from .pairing import pair
@@ -43,14 +43,11 @@ ON_TIME = 1e-3  # periods; samples this close to evenly spaced times are used as
 def read_run(
     path: Path,
     model: MultibodyModel,
+    selection: JointSelection = ALL_JOINTS,
     *,
     elastic: bool,
     motors: Sequence[str] = (),
     effort: str = "joint",
-    topics: Sequence[str] = (),
-    motor_topic: str = "",
-    prefix: str = "",
-    held: Mapping[str, float] | None = None,
     payload: CarriedPayload | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> MeasuredRun:
@@ -60,28 +57,19 @@ def read_run(
     motors : their names, by default those of the joints.
     effort : of a recording without torques of both sides, the side of its efforts: "joint" for
         torques on the link side of the springs (of sensors), "motor" for those of the motors.
-    held : positions of joints that were not recorded.
 
     Raises InputError naming file, topic and joint, with what is expected instead.
     """
-    held, motors = held or {}, tuple(motors) or model.joint_names
+    motors, prefix, held = tuple(motors) or model.joint_names, selection.prefix, selection.held
     if path.suffix in SUFFIXES and path.is_file():
-        return _of_table(path, model, motors, effort, prefix, held, payload)
+        return _of_table(path, model, motors, effort, selection, payload)
     if elastic:
-        motion = read_motion(
-            path,
-            model,
-            topics=topics,
-            motor_topic=motor_topic,
-            prefix=prefix,
-            held=held,
-            progress=progress,
-        )
+        motion = read_motion(path, model, selection, progress)
         _warn(motion.problem)
         return _run(path, motion.t, _signals(path, motion, motors), payload)
     recording = Recording(path, transmissions=model.transmissions, prefix=prefix)
-    recording.overview.require(path, topics)
-    batches, problem = recording.whole(topics or None, progress)
+    recording.overview.require(path, selection.topics)
+    batches, problem = recording.whole(selection.topics or None, progress)
     _warn(problem)
     names = {prefix + joint: j for j, joint in enumerate(model.joint_names) if joint not in held}
     used = [batch for batch in batches if set(names) & set(batch.names)]
@@ -116,10 +104,10 @@ def _of_table(
     model: MultibodyModel,
     motors: tuple[str, ...],
     effort: str,
-    prefix: str,
-    held: Mapping[str, float],
+    selection: JointSelection,
     payload: CarriedPayload | None,
 ) -> MeasuredRun:
+    prefix, held = selection.prefix, selection.held
     table = read_signals(path).at_motors(model.transmissions, prefix)
     turning = turning_joints(model)
     joints = [prefix + joint for joint in model.joint_names]
@@ -156,17 +144,13 @@ def _of_table(
     if q is not None and theta is not None and motors == model.joint_names:
         theta -= turns_between(theta, q, turning)
     if q is not None and "qd" in signals:
-        _drop_wrong_velocities(path, Stretch(t, q, signals["qd"]), model.joint_names)
+        for j, text in contradicting_velocities([Stretch(t, q, signals["qd"])]).items():
+            signals["qd"][:, j] = np.nan
+            name = model.joint_names[j]
+            _warn(
+                f"{path}: {name}: its velocities {text}; its positions are differentiated instead"
+            )
     return _run(path, t, signals, payload)
-
-
-def _drop_wrong_velocities(path: Path, stretch: Stretch, names: Sequence[str]) -> None:
-    """Velocities that contradict the positions become missing, in place, with a warning."""
-    for j, text in contradicting_velocities([stretch]).items():
-        stretch.qd[:, j] = np.nan
-        _warn(
-            f"{path}: {names[j]}: its velocities {text}; its positions are differentiated instead"
-        )
 
 
 def _warn(text: str) -> None:

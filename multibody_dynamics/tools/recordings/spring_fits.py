@@ -24,7 +24,7 @@ from ...dynamics.rigid import inverse_dynamics
 from ...reporting.figures import BLUE, GREY, VERMILION, new_figure, save
 from ...reporting.progress import ProgressBar
 from ...validation.alignment import GAP
-from ..base.arguments import reading_of
+from ..base.arguments import call, selection_of
 from ..base.models import load_robot
 from .spring_recordings import SIDES, Motion, read_motion
 
@@ -51,7 +51,7 @@ def identify_springs(options: argparse.Namespace) -> int:
         raise InputError("--hold sets the position of a robot's joint and requires --urdf")
     if options.elastic_joints:
         read_yaml(options.elastic_joints)  # report a bad file before reading a long recording
-    motion = read_motion(recording, model, **reading_of(options), progress=ProgressBar("messages"))
+    motion = read_motion(recording, model, selection_of(options), ProgressBar("messages"))
     print(f"{recording}:", *motion.used, sep="\n  ")
     actuators = None
     if options.elastic_joints:
@@ -60,17 +60,15 @@ def identify_springs(options: argparse.Namespace) -> int:
         types = [known[joint] for joint in joints] if known.keys() >= set(joints) else None
         actuators = load_actuators(options.elastic_joints, joints, types)
     with reading(recording, "a recording of this robot"):
-        fits, reasons, samples = identify(
-            motion,
-            torque=options.torque,
+        chosen = {name: getattr(options, name) for name in ("law", "robust", "bias")}
+        fits, reasons, samples = call(
+            identify,
+            options,
+            motion=motion,
             model=model,
             actuators=actuators,
-            window=options.window,
-            rate=options.rate,
             progress=ProgressBar("springs"),
-            law=options.law,
-            robust=options.robust,
-            bias=options.bias,
+            **chosen,
         )
     found = [fits[motor].describe() if motor in fits else reasons[motor] for motor in samples]
     print(*dict.fromkeys(found), sep="\n")  # two motors may have the same reason

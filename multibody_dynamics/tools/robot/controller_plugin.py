@@ -40,11 +40,6 @@ FROM_TEMPLATES = (
     *(f"test/{file}" for file in ("bench.hpp", "plugin_test.cpp", "plugin_timing.cpp",
                                   "interruptions.h")),
 )  # fmt: skip
-PARAMETERS_MARK = "//PARAMETERS//"
-TABLES_MARK = "//TABLES//"
-INTERFACES_MARK = "//INTERFACES//"
-MOTOR_STATES_MARK = "//MOTOR_STATES//"
-PAUSE_MARK = "//PAUSE//"
 MOTOR_STATES = "motor_state_broadcaster"
 HARDWARE = {"simulated_arm": "SimulatedArm", "mock_hardware": "mock_components/GenericSystem"}
 STATE_RATE = 50.0  # Hz
@@ -106,12 +101,15 @@ def plugin_files(design: ControllerDesign, name: str, sources: Sequence[str]) ->
     templates = {path.name: path.read_text(encoding="utf-8") for path in TEMPLATES.iterdir()}
     templates["package.xml"] = templates["package.xml"].replace("VERSION", __version__)
     texts = {place: _named(templates[Path(place).name], place, name) for place in FROM_TEMPLATES}
+    pause = c_source.literal(streams.LONGEST_INTERVAL, "double")  # ends a stream
+    position, velocity = _motor_interfaces(design)
     tables = {
-        PARAMETERS_MARK: "\n".join(_assignments(design)),
-        TABLES_MARK: _test_tables(design),
-        INTERFACES_MARK: _limits(design),
-        MOTOR_STATES_MARK: _motor_states(design),
-        PAUSE_MARK: _pause(),
+        "//PARAMETERS//": "\n".join(_assignments(design)),
+        "//TABLES//": _test_tables(design),
+        "//INTERFACES//": _limits(design),
+        "//MOTOR_STATES//": f'constexpr const char * MOTOR_POSITION = "{position}";\n'
+        f'constexpr const char * MOTOR_VELOCITY = "{velocity}";\n',
+        "//PAUSE//": f"constexpr double LONGEST_INTERVAL = {pause}; /* s */\n",
     }
     for place, text in texts.items():
         for mark, table in tables.items():
@@ -351,12 +349,6 @@ def _robot_with(hardware: str, design: ControllerDesign, name: str) -> str:
     return ElementTree.tostring(robot, encoding="unicode") + "\n"
 
 
-def _motor_states(design: ControllerDesign) -> str:
-    names = ("MOTOR_POSITION", "MOTOR_VELOCITY")
-    pairs = zip(names, _motor_interfaces(design), strict=True)
-    return "".join(f'constexpr const char * {name} = "{text}";\n' for name, text in pairs)
-
-
 def _limits(design: ControllerDesign) -> str:
     """What requests are checked against: torques of the joints, ranges of second outputs."""
     model, actuators = design.model, design.actuators
@@ -368,12 +360,6 @@ def _limits(design: ControllerDesign) -> str:
         "VARIABLE_JOINT": _variable_joints(design),
     }
     return "".join(c_types.table_definition(name, np.array(row)) for name, row in tables.items())
-
-
-def _pause() -> str:
-    """What ends a stream."""
-    pause = c_source.literal(streams.LONGEST_INTERVAL, "double")
-    return f"constexpr double LONGEST_INTERVAL = {pause}; /* s */\n"
 
 
 def _test_tables(design: ControllerDesign) -> str:

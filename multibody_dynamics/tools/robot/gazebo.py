@@ -68,8 +68,8 @@ class Files(NamedTuple):
 def prepare(
     folder: Path,
     *,
-    robot: str = "",
-    elastic_joints: str = "",
+    robot: str | Path = "",
+    elastic_joints: str | Path = "",
     initial: str = "",
     lock: str = "",
     namespace: str = "",

@@ -321,15 +321,14 @@ def _law_rows(
 # Pictures
 
 
-def _axes_of(titles: Sequence[str], x: str, y: str = "", *, log: bool = True) -> tuple[Any, Any]:
+def _axes_of(titles: Sequence[str], x: str, y: str = "") -> tuple[Any, Any]:
     """A figure with axes side by side, which share a logarithmic scale of the errors."""
     size = max(6.5, 4.6 * len(titles)), 4.5
-    figure, axes = new_figure(1, len(titles), size, sharey=log, squeeze=False)
+    figure, axes = new_figure(1, len(titles), size, sharey=True, squeeze=False)
     for axis, title in zip(axes[0], titles, strict=True):
         axis.set_title(title, fontsize=9)
         axis.set_xlabel(x)
-        if log:
-            axis.set_yscale("log")
+        axis.set_yscale("log")
     axes[0, 0].set_ylabel(y or "rms error of the links  [mrad]")
     return figure, axes[0]
 

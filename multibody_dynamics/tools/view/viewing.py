@@ -18,7 +18,7 @@ from ...dynamics.core import InputError
 from ...dynamics.elastic import Actuators, load_actuators
 from ...dynamics.mechanisms import close_loops
 from ...dynamics.model import MultibodyModel, load_couplings, parse_urdf
-from ..base.arguments import reading_of
+from ..base.arguments import selection_of
 from ..base.models import load_robot
 from ..base.ros_settings import ros_environment, ros_node
 from .shapes import RobotShapes, robot_shapes, urdf_text
@@ -92,7 +92,7 @@ def _motion(
 def _read(
     options: argparse.Namespace, path: Path, model: MultibodyModel, actuators: Actuators | None
 ) -> ViewedMotion:
-    return read_view(path, model, actuators, **reading_of(options), cutoff=options.cutoff or CUTOFF)
+    return read_view(path, model, actuators, selection_of(options), options.cutoff or CUTOFF)
 
 
 def _view_nodes(options: argparse.Namespace) -> int:

@@ -3,8 +3,8 @@
 
 """A recording of any kind: its overview, and its samples as a stream."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -14,6 +14,24 @@ from ...dynamics.core import InputError
 from ...dynamics.model import Transmission, motor_columns
 from . import tables
 from .bags import BATCH, Bag, JointSamples, Overview
+
+
+@dataclass(frozen=True)
+class JointSelection:
+    """Where a recording has the joints of a robot.
+
+    topics, motor_topic : with the states of links and motors in a bag; by default those with the
+        usual names. prefix : of the recorded names. held : constant positions of joints that were
+        not recorded, rad or m.
+    """
+
+    topics: tuple[str, ...] = ()
+    motor_topic: str = ""
+    prefix: str = ""
+    held: Mapping[str, float] = field(default_factory=dict)
+
+
+ALL_JOINTS = JointSelection()
 
 
 class Recording:

@@ -8,14 +8,14 @@ import json
 import pytest
 
 from identified_arms import SPRINGS, URDF, planar_arm
+from multibody_dynamics.tools.proof.known_robots import RobotFiles
 from multibody_dynamics.tools.proof.proof_artefacts import collect, digest_of
 from rejections import assert_rejected
 
 
-def collected(**changes):
-    files = planar_arm().files
-    given = {"urdf": URDF, "elastic_joints": SPRINGS, "identified": files.identified}
-    return collect(**given | changes)
+def collected(identified=None, **more):
+    files = RobotFiles(URDF, SPRINGS, identified or planar_arm().files.identified)
+    return collect(files, **more)
 
 
 def test_missing_steps_are_named_with_their_commands():
