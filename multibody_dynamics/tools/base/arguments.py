@@ -13,6 +13,7 @@ from inspect import signature
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ...simulation import PLANTS
 from .ros_settings import LAST_DOMAIN
 
 if TYPE_CHECKING:
@@ -71,9 +72,9 @@ def numbers(text: str) -> list[float]:
         ) from None
 
 
-def names(text: str) -> list[str]:
+def names(text: str) -> tuple[str, ...]:
     """Comma-separated names."""
-    return [name for name in text.split(",") if name]
+    return tuple(filter(None, text.split(",")))
 
 
 def namespace(text: str) -> str:
@@ -129,6 +130,12 @@ def add_motion(parser: argparse.ArgumentParser) -> None:
                         help=f"kind of motion ({MOTIONS[0]})")  # fmt: skip
     parser.add_argument("--duration", metavar="S", type=positive,
                         help="duration of the motion, s (8)")  # fmt: skip
+
+
+def add_plant(parser: argparse.ArgumentParser) -> None:
+    """--plant."""
+    parser.add_argument("--plant", choices=PLANTS, default=PLANTS[0],
+                        help="simulator (%(default)s)")  # fmt: skip
 
 
 def add_gravity(parser: argparse.ArgumentParser) -> None:

@@ -7,6 +7,7 @@ import argparse
 from contextlib import nullcontext
 from pathlib import Path
 
+from ...simulation import PLANTS
 from ..base.arguments import add_domain, add_motion, add_view, call, positive
 
 HELP = "Run an arm with elastic joints over ROS 2 and write a report"
@@ -17,7 +18,6 @@ DETAILS = (
     " three to six minutes."
 )
 COMPARISONS = ("feedforwards", "controllers", "both")
-PLANTS = ("internal", "mujoco")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

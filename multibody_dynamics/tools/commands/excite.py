@@ -7,7 +7,7 @@ import argparse
 import os
 from pathlib import Path
 
-from ..base.arguments import call, not_negative, numbers, positive, whole
+from ..base.arguments import call, names, not_negative, numbers, positive, whole
 
 HELP = "Plan motions from which a robot's parameters can be identified well"
 DETAILS = (
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--data", metavar="YAML", type=Path,
         help="friction, rotor inertias, payload and corrected inertias, as for"
         " validate")
-    add("--runs", metavar="NAME,...", default=(), type=lambda text: tuple(text.split(",")),
+    add("--runs", metavar="NAME,...", default=(), type=names,
         help="any of fourier, friction, steps, chirps (fourier,friction, and chirps with"
         " --elastic-joints)")
     add("--one-file", action="store_true",

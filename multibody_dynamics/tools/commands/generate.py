@@ -112,7 +112,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _controller(model: Any, options: argparse.Namespace, given: list[str]) -> dict[str, str]:
     from ...dynamics import InputError, load_actuators
-    from ..robot.controller_package import controller_package, source_of
+    from ..base.provenance import digest_of
+    from ..robot.controller_package import controller_package
     from ..robot.generated_design import ControllerOptions, design_controller
 
     if not (options.law and options.elastic_joints):
@@ -122,5 +123,6 @@ def _controller(model: Any, options: argparse.Namespace, given: list[str]) -> di
     if "position" in chosen:
         chosen["position"] = [x for part in chosen["position"] for x in part]
     design = design_controller(model, actuators, ControllerOptions(law=options.law, **chosen))
-    sources = [source_of(path) for path in (options.robot, options.elastic_joints)]
+    files = (options.robot, options.elastic_joints)
+    sources = [f"{path.name}, SHA-256 {digest_of(path, 32)}" for path in files]
     return controller_package(design, options.name, sources)

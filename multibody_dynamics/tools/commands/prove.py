@@ -7,7 +7,7 @@ import argparse
 import os
 from pathlib import Path
 
-from ..base.arguments import add_reading, call, positive, selection_of, whole
+from ..base.arguments import add_plant, add_reading, call, names, positive, selection_of, whole
 
 HELP = "Prove an identified model: validation, predicted control errors, and one report"
 DETAILS = (
@@ -53,13 +53,12 @@ def _add_prediction(parser: argparse.ArgumentParser) -> None:
     add("--motion", metavar="FILE", type=Path,
         help="trajectory to follow, .csv, .yaml or a bag, from rest to rest (a fast motion within"
         " the limits)")
-    add("--laws", metavar="NAME,...", type=lambda text: tuple(text.split(",")),
+    add("--laws", metavar="NAME,...", type=names,
         help="laws of the command study; the default law is always included"
         " (pd-full-comp,pd-full,pd-integral,sf-full-comp,sf-full)")
     add("--draws", metavar="N", type=whole(0, 100_000), default=20,
         help="number of robots drawn for each case; 0: no simulation (%(default)s)")
-    add("--plant", choices=("internal", "mujoco"), default="internal",
-        help="simulator (%(default)s)")
+    add_plant(parser)
     add("--bits", metavar="N", type=whole(1, 40), default=18,
         help="encoder bits per turn of the joint (%(default)s)")
     add("--rate", metavar="HZ", type=positive, default=1000.0,

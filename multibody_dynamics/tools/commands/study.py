@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...simulation import PLANTS
 from ..base.arguments import add_view, names, numbers, whole
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ DETAILS = (
     " The results do not depend on the number of processes. The whole study takes over an hour on"
     " two cores, --quick one to two minutes; after Ctrl-C, study.json has what was done."
 )
-PLANTS = ("internal", "mujoco", "both")
 CHOICES = ("robots", "urdf", "springs", "stiffnesses", "laws", "conditions", "plant", "draws",
            "seed", "is_quick")  # fmt: skip
 """The options that choose what to study: arguments of chosen_study."""
@@ -73,7 +73,7 @@ def _add_choices(parser: argparse.ArgumentParser) -> None:
     add("--conditions", metavar="NAME", type=names,
         help="comma-separated: exact, error, parts, delay, jitter, contact, encoders, rate, speed,"
         " effects; or all (all)")
-    add("--plant", choices=PLANTS, default="internal",
+    add("--plant", choices=(*PLANTS, "both"), default="internal",
         help="simulator; with both, MuJoCo repeats exact, error and contact of the main laws"
         " (%(default)s)")
     # fmt: on

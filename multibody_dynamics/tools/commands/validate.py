@@ -6,7 +6,7 @@
 import argparse
 from pathlib import Path
 
-from ..base.arguments import add_reading, add_view, positive, whole
+from ..base.arguments import add_reading, add_view, names, positive, whole
 
 HELP = "Compare recorded torques with those of the robot's model, and write a report"
 DETAILS = (
@@ -59,8 +59,7 @@ def _add_identification(parser: argparse.ArgumentParser) -> None:
     """Which parameters to fit first."""
     add = parser.add_argument
     # fmt: off
-    add("--identify", metavar="KINDS", default=(),
-        type=lambda text: tuple(filter(None, text.split(","))),
+    add("--identify", metavar="KINDS", default=(), type=names,
         help="comma-separated list of friction, payload, inertia: fit these on the first part, then"
         " evaluate the rest")
     add("--train", metavar="SHARE", type=float, default=0.5,

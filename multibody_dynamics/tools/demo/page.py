@@ -15,7 +15,7 @@ from ...dynamics.core import read_yaml
 from ...dynamics.elastic import Actuator, Actuators
 from ...dynamics.model import MultibodyModel
 from ...reporting.page import Page, write_json
-from ..base.versions import versions
+from ..base.provenance import versions
 
 
 def error_unit(joint_types: Sequence[str]) -> str:

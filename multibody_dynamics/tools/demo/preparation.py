@@ -19,6 +19,7 @@ from ...dynamics.rigid import gravity_forces
 from ...nodes.base.robot import find_file
 from ...nodes.trajectory_node import TrajectoryParameters, make_motion
 from ...resources import share_directory
+from ...simulation import PLANTS
 from ..base.generated_drives import generated_drives
 from ..base.models import load_quietly
 from ..base.node_parameters import (
@@ -30,7 +31,7 @@ from ..base.node_parameters import (
     read_parameters,
 )
 from ..base.recording import CONTROL_TOPICS, TOPICS, Topic
-from .analysis import LAWS, PLANTS, VARIANT_OF, run_name
+from .analysis import LAWS, VARIANT_OF, run_name
 from .control_report import OUTPUTS as CONTROL_OUTPUTS
 from .control_report import write_control_report
 from .report import OUTPUTS, write_report

@@ -3,7 +3,6 @@
 
 """What the steps of the road left behind, for the report: plan, identification, provenance."""
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...dynamics.core import InputError, reading
+from ..base.provenance import digest_of
 from .known_robots import RobotFiles
 
 SUMMARY, PLAN_PICTURE = "summary.json", "excitation.png"
@@ -94,17 +94,6 @@ def collect(
         tuple(map(_source, used)),
         {name: file for name, file in pictures.items() if file.is_file()},
     )
-
-
-def digest_of(path: Path) -> str:
-    """The first 16 digits of the SHA-256 of a file, or of all files of a folder in their order."""
-    found = hashlib.sha256()
-    files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
-    for file in files:
-        with file.open("rb") as stream:
-            while block := stream.read(1 << 20):
-                found.update(block)
-    return found.hexdigest()[:16]
 
 
 def _source(path: Path) -> Source:

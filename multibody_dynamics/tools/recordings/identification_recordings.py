@@ -19,7 +19,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import CubicSpline
 
 from ...dynamics.core import Array, InputError, file_reader
 from ...dynamics.identification import CarriedPayload, MeasuredRun
@@ -29,14 +28,13 @@ from ...validation.doubtful_signals import Stretch, contradicting_velocities
 from ...validation.recordings import ALL_JOINTS, JointSelection, Recording, read_signals
 from ...validation.recordings.tables import OF_MOTORS, SUFFIXES
 from ...validation.unwrapping import turning_joints, unwrapped
-from .pairing import pair
+from .pairing import at_even_times, pair
 from .spring_recordings import Motion, read_motion, turns_between
 
 FIELDS = {"Q": "sensor", "tau": "motor_torque"}  # of a run, where they differ from the table's
 FEWEST = 8  # fewest samples of a stretch
 JUMP = 0.01  # rad or m beyond JUMP_RATIO times the steps before and after: begins a stretch
 JUMP_RATIO = 10.0
-ON_TIME = 1e-3  # periods; samples this close to evenly spaced times are used as they are
 
 
 @file_reader
@@ -180,11 +178,9 @@ def _run(
     for part in np.split(np.arange(len(t)), cuts):
         if len(part) < FEWEST:
             continue
-        times = t[part]
-        even = times[0] + period * np.arange(int((times[-1] - times[0]) / period + 1e-6) + 1)
-        on_time = len(even) == len(times) and np.abs(even - times).max() < ON_TIME * period
         for name, rows in given.items():
-            pieces[name].append(rows[part] if on_time else _resampled(times, rows[part], even))
+            even, piece = at_even_times(t[part], rows[part], period)
+            pieces[name].append(piece)
         starts.append(count)
         count += len(even)
     if not starts:
@@ -206,11 +202,3 @@ def _jumps(rows: Array) -> NDArray[np.bool_]:
     beside[1:] = steps[:-1]
     np.maximum(beside[:-1], steps[1:], out=beside[:-1])
     return np.asarray((steps > JUMP + JUMP_RATIO * beside).any(axis=1))
-
-
-def _resampled(times: Array, rows: Array, even: Array) -> Array:
-    out = np.full((len(even), rows.shape[1]), np.nan)
-    known = ~np.isnan(rows).any(axis=0)
-    if known.any():
-        out[:, known] = CubicSpline(times, rows[:, known])(even)
-    return out

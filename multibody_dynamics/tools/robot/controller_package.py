@@ -10,7 +10,6 @@ the rest are the templates in `controller_templates/`, which read as C with the 
 prefix becomes the name of the robot, and `//TABLES//` its numbers.
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from inspect import signature
 from pathlib import Path
@@ -99,12 +98,6 @@ def controller_package(
     compiled = [file for file in files if file.endswith(".c") and file not in PROGRAMS]
     files["CMakeLists.txt"] = cmake(f"{name}_controller", name, compiled, is_controller=True)
     return with_notice(files | plugin_files(design, name, sources))
-
-
-def source_of(path: Path) -> str:
-    """A file by its name and content, for the head of generated files."""
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return f"{path.name}, SHA-256 {digest[:32]}"
 
 
 def _folded_rows(text: str) -> str:

@@ -3,7 +3,6 @@
 
 """Writes identified parameters into the files of a robot, and lists what changed."""
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from datetime import date
@@ -18,6 +17,7 @@ from ...dynamics.core import Array, InputError
 from ...dynamics.model import MultibodyModel
 from ...dynamics.model.inertia import decompose, spatial_inertia
 from ..base.models import load_robot
+from ..base.provenance import digest_of
 from .actuator_changes import write_actuators
 from .changes_table import Change, WrittenBack
 from .identified_results import (
@@ -86,17 +86,13 @@ def provenance(results: Results, original: Path, today: date | None = None) -> s
     lines = [
         f"Identified parameters, written by multibody_dynamics {__version__}"
         f" on {(today or date.today()).isoformat()}",
-        f"  into   {original.name} (sha256 {_hash(original)})",
+        f"  into   {original.name} (sha256 {digest_of(original)})",
     ]
     for source in results.sources:
-        lines.append(f"  from   {source.name} (sha256 {_hash(source)})")
+        lines.append(f"  from   {source.name} (sha256 {digest_of(source)})")
         if source.name == REPORT:
             lines += [f"  {line}" for line in _figures_of(source)]
     return "\n".join(lines)
-
-
-def _hash(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
 
 
 def _figures_of(report: Path) -> Iterable[str]:

@@ -22,7 +22,6 @@ from ...simulation.mujoco_robot import MujocoRobot
 from ..base.models import load_quietly
 from ..base.node_parameters import CONTROLLER, TRAJECTORY, read_parameters
 
-PLANTS = ("internal", "mujoco")
 STIFFNESSES = (0.5, 1.0, 5.0)
 """Factors of the stiffness of all springs. The springs of the built-in robots have the stiffness of
 series elastic actuators. Half of it makes a soft arm; five times as much approaches the stiffness

@@ -16,7 +16,7 @@ from typing import Any
 
 from ...dynamics.core import InputError
 from ...reporting.page import finite, write_json
-from ..base.versions import versions
+from ..base.provenance import versions
 from .conditions import CONDITIONS, GROUPS
 from .equal_noise import TOLERANCE, EqualNoise
 from .single_run import CHECKED, ENDING, LOST, SWING, Outcome

@@ -10,11 +10,11 @@ from math import inf, isfinite
 from statistics import median
 from typing import NamedTuple
 
+from ...simulation import PLANTS
 from .conditions import CONDITIONS, Condition
 from .equal_noise import EqualNoise
 from .single_run import Outcome
 from .studied_laws import StudiedLaw
-from .studied_robots import PLANTS
 from .study_plan import ArmKey, Judgement, Study, StudyResults
 
 MILLI = 1e3

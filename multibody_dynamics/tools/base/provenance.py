@@ -1,12 +1,14 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Versions of the software, for reports."""
+"""Where results come from, for reports: versions of the software, and digests of files."""
 
+import hashlib
 import os
 import platform
 from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from ... import __version__
 
@@ -22,3 +24,14 @@ def versions(packages: Iterable[str]) -> dict[str, str]:
             except PackageNotFoundError:
                 continue
     return found
+
+
+def digest_of(path: Path, digits: int = 16) -> str:
+    """The first digits of the SHA-256 of a file, or of all files of a folder in their order."""
+    found = hashlib.sha256()
+    files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
+    for file in files:
+        with file.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                found.update(block)
+    return found.hexdigest()[:digits]
