@@ -17,7 +17,7 @@ from ...dynamics.rigid import TracedInputs, trace_forward_dynamics, trace_invers
 from ...reporting.templates import rendered
 from .generated_notice import with_notice
 
-TEMPLATES = Path(__file__).parent / "dynamics_templates"
+TEMPLATES = Path(__file__).parent / "templates"
 
 # of the largest component, in the self-test: of inverse dynamics and of forward dynamics, whose
 # errors grow with the condition of the mass matrix

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
-from xml.etree import ElementTree
 
 import numpy as np
 import yaml
@@ -25,11 +24,12 @@ from ...dynamics.core import Array, record_fields
 from ...dynamics.elastic import resting_second_outputs
 from ...dynamics.motion import streams
 from ...dynamics.rigid import gravity_forces
+from ...reporting.templates import rendered
 from .generated_design import ControllerDesign, motors_at_rest, rest_of_motors, start_position
-from .urdf_text import add
 
 FOLDER = "ros2_control"
 TEMPLATES = Path(__file__).parent / "controller_templates" / FOLDER
+ROBOT = Path(__file__).parent / "templates" / "robot.urdf"
 FROM_TEMPLATES = (
     *(f"{FOLDER}/{file}" for file in ("plugin.hpp", "plugin.cpp", "action.hpp", "action.cpp",
                                       "trajectory.hpp", "trajectory.cpp", "targets.hpp",
@@ -315,38 +315,18 @@ def _controllers(design: ControllerDesign, name: str) -> str:
 def _robot_with(hardware: str, design: ControllerDesign, name: str) -> str:
     """A robot without geometry, with simulated hardware or with one that does not move."""
     motors, q = design.actuators.motor_names, start_position(design)
-    moves = hardware == "simulated_arm"
     states: dict[str, dict[str, float]] = {}
     for joints, at, interfaces in (
         (design.model.joint_names, q, ("position", "velocity")),
         (motors, motors_at_rest(design, q), _motor_interfaces(design)),
     ):
         for joint, x in zip(joints, at, strict=True):
-            states.setdefault(joint, {}).update(zip(interfaces, (x, 0.0), strict=True))
-    robot = ElementTree.Element("robot", name=name)
-    add(robot, "link", name="base")
-    for joint in states:
-        add(robot, "link", name=f"link_of_{joint}")
-        element = add(robot, "joint", name=joint, type="continuous")
-        add(element, "parent", link="base")
-        add(element, "child", link=f"link_of_{joint}")
-        add(element, "axis", xyz="0 0 1")
-    plugin = f"{name}_controller/{HARDWARE[hardware]}" if moves else HARDWARE[hardware]
-    for system, kind, used in (
-        (f"{name}_rehearsal", "actuator", f"{name}_controller/Rehearsal"),
-        (hardware, "system", plugin),
-    ):
-        control = add(robot, "ros2_control", name=system, type=kind)
-        add(add(control, "hardware"), "plugin").text = used
-    for joint, interfaces in states.items():
-        element = add(control, "joint", name=joint)
-        if joint in motors:
-            add(element, "command_interface", name="effort")
-        for interface, x in interfaces.items():
-            state = add(element, "state_interface", name=interface)
-            add(state, "param", name="initial_value").text = repr(float(x))
-    ElementTree.indent(robot)
-    return ElementTree.tostring(robot, encoding="unicode") + "\n"
+            states.setdefault(joint, {}).update(zip(interfaces, (float(x), 0.0), strict=True))
+    own = hardware == "simulated_arm"
+    plugin = f"{name}_controller/{HARDWARE[hardware]}" if own else HARDWARE[hardware]
+    return rendered(
+        ROBOT, name=name, hardware=hardware, plugin=plugin, states=states, motors=motors
+    )
 
 
 def _limits(design: ControllerDesign) -> str:

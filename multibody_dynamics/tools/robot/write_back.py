@@ -16,6 +16,7 @@ from ... import __version__
 from ...dynamics.core import Array, InputError
 from ...dynamics.model import MultibodyModel
 from ...dynamics.model.inertia import decompose, spatial_inertia
+from ...reporting.templates import rendered
 from ..base.models import load_robot
 from ..base.provenance import digest_of
 from .actuator_changes import write_actuators
@@ -32,6 +33,8 @@ from .identified_results import (
 )
 from .lumped_inertia import write_body
 from .urdf_text import MATRIX, UrdfText, inertial_block
+
+TEMPLATES = Path(__file__).parent / "templates"
 
 
 def write_back(
@@ -175,18 +178,7 @@ def _of_link(text: UrdfText, link: str) -> tuple[float, Array, Array]:
 
 def _xacro(blocks: Mapping[str, str], comment: str) -> str:
     """Macros with the inertials of the changed links, to be called in place of the old ones."""
-    safe = comment.replace("--", "- -")
-    lines = [
-        '<?xml version="1.0"?>',
-        f"<!-- {safe}",
-        "     Include this file, and write <xacro:inertial_LINK/> in place of the <inertial> of",
-        "     each link; or paste the blocks. -->",
-        '<robot xmlns:xacro="http://www.ros.org/wiki/xacro">',
-    ]
-    for link, block in blocks.items():
-        inner = "\n".join(f"    {line}" for line in block.splitlines())
-        lines += [f'  <xacro:macro name="inertial_{link}">', inner, "  </xacro:macro>"]
-    return "\n".join([*lines, "</robot>", ""])
+    return rendered(TEMPLATES / "inertials.xacro", blocks=blocks, comment=comment)
 
 
 # Friction
