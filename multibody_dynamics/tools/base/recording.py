@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -238,18 +238,13 @@ class Recorder:
         """Number of messages received so far on a topic, given by its key."""
         return len(self._taken[key])
 
-    def raw(self) -> Iterator[tuple[Topic, list[tuple[bytes, dict[str, int]]]]]:
-        """All serialised messages by topic, each with the middleware's information about it."""
-        for key, topic in self._topics.items():
-            yield topic, self._taken[key]
-
     def write_bag(self, folder: Path, description: str = "") -> None:
         """Write all messages into a new bag, at their times of publication, and the URDF of the
         robot, if it is given, on the latched topic robot_description."""
         found = [
             (info["source_timestamp"], topic.name, topic.kind, raw)
-            for topic, messages in self.raw()
-            for raw, info in messages
+            for key, topic in self._topics.items()
+            for raw, info in self._taken[key]
         ]
         found.sort(key=lambda item: item[0])
         store, connections = message_types(), {}

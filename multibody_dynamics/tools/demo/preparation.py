@@ -127,11 +127,6 @@ class Demo:
         return Path(self.parameters[self.comparison.controller]["robot_file"])
 
     @property
-    def description(self) -> str:
-        """The text of the URDF."""
-        return self.robot_file.read_text(encoding="utf-8")
-
-    @property
     def file(self) -> Path:
         """The file with the parameters."""
         return self.folder / PARAMETERS

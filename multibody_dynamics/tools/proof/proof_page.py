@@ -26,7 +26,7 @@ from ...reporting.figures import (
     new_figure,
 )
 from ...reporting.page import Page
-from ..robot.changes_table import KEPT, SHARED, Change
+from ..robot.changes_table import Change
 from ..study.studied_laws import REFERENCE, STUDIED_LAWS
 from .held_out import HeldEquation, HeldOut, overall
 from .known_robots import KnownRobots
@@ -160,10 +160,8 @@ def _row(change: Change) -> tuple[Any, ...]:
     interval = None
     if determined and isfinite(error):
         interval = f"{value - CERTAIN * error:.5g} to {value + CERTAIN * error:.5g}"
-    kept = change.before is not None and abs(value - change.before) <= 1e-9 * abs(change.before)
-    remark = change.remark or ("" if determined else KEPT if kept else SHARED)
     percent = f"{change.percent:+.1f} %" if isfinite(change.percent) else None
-    return change.name, change.quantity, change.before, value, interval, percent, remark
+    return change.name, change.quantity, change.before, value, interval, percent, change.remarks
 
 
 def _validation(page: Page, report: ProofReport) -> None:

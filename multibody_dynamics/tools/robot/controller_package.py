@@ -13,7 +13,7 @@ prefix becomes the name of the robot, and `//TABLES//` its numbers.
 from collections.abc import Mapping, Sequence
 from inspect import signature
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -174,16 +174,10 @@ def _dynamics(design: ControllerDesign) -> str:
 # Springs and motors
 
 
-class Entry(NamedTuple):
-    """A translated function: its name in C, in Python, types of its arguments, purpose."""
-
-    name: str
-    function: Any
-    types: dict[str, Any]
-    purpose: str
-
-
-def _entries(design: ControllerDesign, tables: Mapping[str, Any]) -> list[Entry]:
+def _entries(
+    design: ControllerDesign, tables: Mapping[str, Any]
+) -> list[tuple[str, Any, dict[str, Any], str]]:
+    """Functions to translate: their names in C, they themselves, types of arguments, purposes."""
     actuators = design.actuators
     n, m, v = actuators.n, len(actuators.motors), len(actuators.variable_joints)
 
@@ -193,28 +187,28 @@ def _entries(design: ControllerDesign, tables: Mapping[str, Any]) -> list[Entry]
     states = row(actuators.state_count)
     common = {"own": c_types.NONE, "second": row(3, v)} | dict(tables)
     return [  # friction first: the feedforward then calls it by its public name
-        Entry("robot_motor_friction", friction, common | {
+        ("robot_motor_friction", friction, common | {
             "j": "int", "velocity": "double", "load": "double",
         }, "Friction torque of motor j."),
-        Entry("robot_link_friction", link_friction, common | {
+        ("robot_link_friction", link_friction, common | {
             "i": "int", "velocity": "double", "torque": "double",
         }, "Friction torque of link i, under the torque of its springs."),
-        Entry("robot_motor_feedforward", flat_map.feedforward_cycle, common | {
+        ("robot_motor_feedforward", flat_map.feedforward_cycle, common | {
             "state": row(5, n), "torque": row(3, n), "carried": row(3, n), "filtered": states,
             "deflection": row(m),
             "load": row(m), "result": row(4, m), "flags": row(m, kind="int"),
         }, "Motors along a motion of the links: result = theta, theta', theta'', tau."),
-        Entry("robot_spring_torques", flat_map.springs_recursion, common | {
+        ("robot_spring_torques", flat_map.springs_recursion, common | {
             "q": row(n), "qd": row(n), "theta": row(m), "thetad": row(m), "torque": row(n),
             "rate": row(n), "K": row(n), "load": row(m), "deflection": row(m),
         }, "Torques of the springs at a measured state, their stiffness, and loads of the motors."),
-        Entry("robot_advance_springs", advance_filters, common | {
+        ("robot_advance_springs", advance_filters, common | {
             "torque": row(3, n), "filtered": states, "dt": "double",
         }, "Deflections of damped springs, dt later, and of slip elements."),
-        Entry("robot_advance_bristles", advance_bristles, common | {
+        ("robot_advance_bristles", advance_bristles, common | {
             "state": row(5, n), "filtered": states, "dt": "double",
         }, "Bristles of links along a motion, dt later."),
-        Entry("robot_add_slip", add_slip, common | {
+        ("robot_add_slip", add_slip, common | {
             "filtered": states, "torque": row(n), "load": row(m),
         }, "Torques of slip elements, added to those of springs and to loads of motors."),
     ]  # fmt: skip

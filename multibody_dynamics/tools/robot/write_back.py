@@ -4,7 +4,7 @@
 """Writes identified parameters into the files of a robot, and lists what changed."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -53,7 +53,8 @@ def write_back(
     _write_friction(written, text, model, results, elastic=elastic_joints is not None)
     written.files[urdf.name] = text.edited(comment)
     if b"xacro" in text.data and blocks:
-        written.files["inertials.xacro"] = _xacro(blocks, comment).encode()
+        macros = rendered(TEMPLATES / "inertials.xacro", blocks=blocks, comment=comment)
+        written.files["inertials.xacro"] = macros.encode()
         written.notes.append(
             "inertials.xacro: the same inertials for the xacro file from which the URDF was made"
         )
@@ -174,11 +175,6 @@ def _of_link(text: UrdfText, link: str) -> tuple[float, Array, Array]:
     M = edited.inertia(link)
     assert M is not None
     return decompose(M)
-
-
-def _xacro(blocks: Mapping[str, str], comment: str) -> str:
-    """Macros with the inertials of the changed links, to be called in place of the old ones."""
-    return rendered(TEMPLATES / "inertials.xacro", blocks=blocks, comment=comment)
 
 
 # Friction

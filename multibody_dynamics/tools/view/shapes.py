@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import NDArray
 
-from ...dynamics.core import Array, InputError
+from ...dynamics.core import Array
 from ...dynamics.identification import link_skeleton
 from ...dynamics.lie import se3
 from ...dynamics.model import MultibodyModel, urdf_document
@@ -241,11 +241,3 @@ def _capsules(model: MultibodyModel) -> Iterator[Shape]:
         mesh = trimesh.creation.cylinder(radius=WIDE * radius, height=3.2 * radius, sections=40)
         mesh.apply_transform(se3.inverse(in_joint))
         yield Shape(body, np.asarray(mesh.vertices), np.asarray(mesh.faces), JOINT)
-
-
-def urdf_text(path: Path) -> bytes:
-    """The text of a URDF file. Raises InputError if it cannot be read."""
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None

@@ -19,7 +19,7 @@ from ...reporting.figures import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
 from ...reporting.progress import ProgressBar
 from ...reporting.templates import rendered
 from .scene import Look, RobotScene, furnish
-from .shapes import RobotShapes, robot_shapes, urdf_text
+from .shapes import RobotShapes, robot_shapes
 from .sources import Curves, Source
 from .viewed_motion import RobotState, ViewedMotion
 
@@ -157,7 +157,7 @@ def write_page(
 
 def write_motion(urdf: Path, model: MultibodyModel, motion: ViewedMotion, file: Path) -> Path:
     """Write a motion of the robot of a URDF file, as :func:`write_page` does."""
-    shapes = robot_shapes(model, urdf_text(urdf), urdf.parent)
+    shapes = robot_shapes(model, urdf.read_bytes(), urdf.parent)
     return write_page(model, shapes, motion, file)
 
 

@@ -83,7 +83,8 @@ class Recording:
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Iterator[JointSamples]:
         """The samples; see :meth:`.Bag.read`. Joints behind transmissions become motors."""
-        for batch in self._read(topics, start, stop, progress):
+        read = self._table_parts if self._tables else self._bag.read
+        for batch in read(topics, start=start, stop=stop, progress=progress):
             columns = motor_columns(batch.names, self._transmissions, self._prefix)
             if columns.behind:
                 rows = [
@@ -109,16 +110,16 @@ class Recording:
             return batches, str(error)
         return batches, ""
 
-    def _read(
+    def _table_parts(
         self,
         topics: Sequence[str] | None,
+        *,
         start: int | None,
         stop: int | None,
         progress: Callable[[int, int], None],
     ) -> Iterator[JointSamples]:
-        if not self._tables:
-            yield from self._bag.read(topics, start=start, stop=stop, progress=progress)
-            return
+        """The tables as if they were received from `start` to `stop`; all of them, whatever the
+        topics."""
         count = len(self._tables[0].received)
         for begin in range(0, count, BATCH):
             part = slice(begin, begin + BATCH)
