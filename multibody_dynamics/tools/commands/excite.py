@@ -21,8 +21,8 @@ DETAILS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
     # fmt: off
+    add("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
     add("-o", "--output", metavar="DIR", type=Path, required=True,
         help="folder for the trajectories, summary.json and excitation.png")
     add("--overwrite", action="store_true", help="replace the plan in this folder")
@@ -37,16 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " --elastic-joints)")
     add("--one-file", action="store_true",
         help="join all runs to one trajectory, with moves in between")
-    # fmt: on
-    _add_motion(parser)
-    _add_limits(parser)
-    _add_noise(parser)
-    _add_search(parser)
-
-
-def _add_motion(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    # fmt: off
+    # motion
     add("--criterion", choices=("log_det", "condition"), default="log_det",
         help="smallest confidence ellipsoid, or smallest condition number"
         " (%(default)s)")
@@ -63,12 +54,7 @@ def _add_motion(parser: argparse.ArgumentParser) -> None:
         " it is free)")
     add("--sample-period", metavar="S", type=positive, default=0.01,
         help="time between the points of a trajectory, s (%(default)s)")
-    # fmt: on
-
-
-def _add_limits(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    # fmt: off
+    # limits
     add("--margin", metavar="SHARE", type=float, default=0.1,
         help="share of every limit that is left unused (%(default)s)")
     for name, unit in (("acceleration", "rad/s^2"), ("torque", "N m"), ("torque-rate", "N m/s")):
@@ -85,12 +71,7 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         " (%(default)s)")
     add("--meshes", metavar="DIR", type=Path, action="append", default=[],
         help="folder that contains packages with collision meshes; may be repeated")
-    # fmt: on
-
-
-def _add_noise(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    # fmt: off
+    # noise
     add("--noise", metavar="X,...", type=numbers, default=[],
         help="standard deviation of the measured torques, one for all joints or one for each, N m"
         " (0.5 %% of the torque limit)")
@@ -98,12 +79,7 @@ def _add_noise(parser: argparse.ArgumentParser) -> None:
         help="encoder bits per turn of the joint (%(default)s)")
     add("--rate", metavar="HZ", type=positive, default=100.0,
         help="independent samples per second (%(default)s)")
-    # fmt: on
-
-
-def _add_search(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    # fmt: off
+    # search
     add("--starts", metavar="N", type=whole(1, 100_000), default=8,
         help="number of random starts (%(default)s)")
     add("--iterations", metavar="N", type=whole(1, 1_000_000), default=200,

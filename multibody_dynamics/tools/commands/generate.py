@@ -28,21 +28,14 @@ OF_CONTROLLER = ("bandwidth", "position", "disturbance_bandwidth", "base_frequen
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
     # fmt: off
+    add("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
     add("-o", "--output", metavar="DIR", type=Path, required=True,
         help="folder for the files, which replace older ones")
     add("--name", metavar="NAME", default="",
         help="prefix of all names in C (default: the name of the robot)")
-    # fmt: on
     add_gravity(parser)
-    _add_dynamics(parser.add_argument_group("dynamics"))
-    _add_controller(parser.add_argument_group("controller"))
-
-
-def _add_dynamics(group: Any) -> None:
-    add = group.add_argument
-    # fmt: off
+    add = parser.add_argument_group("dynamics").add_argument
     add("--order", type=int, choices=(0, 1, 2), default=OF_DYNAMICS["order"],
         help="highest time derivative of the torques (%(default)s)")
     add("--precision", choices=("double", "float"), default="double",
@@ -54,12 +47,7 @@ def _add_dynamics(group: Any) -> None:
         " repeated")
     add("--gravity-input", action="store_true",
         help="take the gravity vector as an input of every call")
-    # fmt: on
-
-
-def _add_controller(group: Any) -> None:
-    add = group.add_argument
-    # fmt: off
+    add = parser.add_argument_group("controller").add_argument
     add("--elastic-joints", metavar="YAML", type=Path,
         help="file of the springs and motors; required with --law")
     add("--law", choices=GENERATED_LAWS, help="control law; hold only stops the arm and holds it")
@@ -84,8 +72,8 @@ def _add_controller(group: Any) -> None:
         " flatness_controller_node)")
     add("--stop-acceleration", metavar="A", type=float,
         help="largest acceleration of the path to rest in rad/s^2 or m/s^2 (10)")
-    # fmt: on
     add("--torque-rate", metavar="R", type=float, help="limit of the torque rates in N m/s (none)")
+    # fmt: on
 
 
 def run(options: argparse.Namespace) -> int:

@@ -36,17 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="output folder of excite, for the report; may be repeated")
     add("--written", metavar="FOLDER", type=Path,
         help="output folder of write-back, for the report")
-    _add_prediction(parser)
-    _add_recording(parser)
-    add("-o", "--output", metavar="FOLDER", type=Path, default=Path("proof"),
-        help="folder for report.html and proof.json (%(default)s)")
-    # fmt: on
-
-
-def _add_prediction(parser: argparse.ArgumentParser) -> None:
-    """What to simulate."""
-    add = parser.add_argument
-    # fmt: off
+    # what to simulate
     add("--initial-error", dest="stated", metavar="SHARE", type=positive, default=0.2,
         help="relative error of every parameter of the data sheet, for the case before the"
         " identification (%(default)s)")
@@ -67,19 +57,16 @@ def _add_prediction(parser: argparse.ArgumentParser) -> None:
         help="seed of all random numbers (%(default)s)")
     add("--workers", metavar="N", type=whole(1, 1024), default=os.cpu_count() or 1,
         help="processes (one per core)")
-    # fmt: on
-
-
-def _add_recording(parser: argparse.ArgumentParser) -> None:
-    """How to read the recordings."""
-    # fmt: off
-    parser.add_argument("--effort", choices=("joint", "motor"), default="",
-                        help="side of the springs on which the efforts to compare were measured"
-                        " (motor for a robot with springs, else joint)")
+    # how to read the recordings
+    add("--effort", choices=("joint", "motor"), default="",
+        help="side of the springs on which the efforts to compare were measured"
+        " (motor for a robot with springs, else joint)")
     add_reading(parser, "joint states (all in the bag)", "motor efforts")
-    parser.add_argument("--cutoff", metavar="HZ", type=positive,
-                        help="cut-off of the zero-phase filter (estimated from the"
-                        " data)")
+    add("--cutoff", metavar="HZ", type=positive,
+        help="cut-off of the zero-phase filter (estimated from the"
+        " data)")
+    add("-o", "--output", metavar="FOLDER", type=Path, default=Path("proof"),
+        help="folder for report.html and proof.json (%(default)s)")
     # fmt: on
 
 

@@ -43,22 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--results", metavar="JSON", type=Path, nargs="+",
         help="do not simulate: merge these study.json files, and write report and"
         " tables again")
-    _add_choices(parser)
-    add_view(parser, "write a page ROBOT.html that plays the motion of each studied robot")
-    add("--draws", metavar="N", type=whole(1, 100_000),
-        help="random models per row of the main laws with errors in all parameters; a fifth of"
-        " this, but at least two, in other rows (20)")
-    add("--seed", metavar="N", type=whole(0, 2**32 - 1), default=0,
-        help="seed of all random numbers (%(default)s)")
-    add("--workers", metavar="N", type=whole(1, 1024), default=os.cpu_count() or 1,
-        help="processes (one per core)")
-    # fmt: on
-
-
-def _add_choices(parser: argparse.ArgumentParser) -> None:
-    """What to study."""
-    add = parser.add_argument
-    # fmt: off
+    # what to study
     add("--robots", metavar="NAME", type=names, default=None,
         help="comma-separated: panda, six_joint_arm, antagonistic; or all (all)")
     add("--urdf", metavar="ROBOT.urdf", type=Path,
@@ -76,6 +61,14 @@ def _add_choices(parser: argparse.ArgumentParser) -> None:
     add("--plant", choices=(*PLANTS, "both"), default="internal",
         help="simulator; with both, MuJoCo repeats exact, error and contact of the main laws"
         " (%(default)s)")
+    add_view(parser, "write a page ROBOT.html that plays the motion of each studied robot")
+    add("--draws", metavar="N", type=whole(1, 100_000),
+        help="random models per row of the main laws with errors in all parameters; a fifth of"
+        " this, but at least two, in other rows (20)")
+    add("--seed", metavar="N", type=whole(0, 2**32 - 1), default=0,
+        help="seed of all random numbers (%(default)s)")
+    add("--workers", metavar="N", type=whole(1, 1024), default=os.cpu_count() or 1,
+        help="processes (one per core)")
     # fmt: on
 
 
