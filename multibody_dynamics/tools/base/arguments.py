@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ...validation.recordings import JointSelection
 
 Result = TypeVar("Result")
-NAMESPACE = re.compile(r"[A-Za-z_]\w*(/[A-Za-z_]\w*)*", re.ASCII)
+NAMES = re.compile(r"[A-Za-z_]\w*(/[A-Za-z_]\w*)*", re.ASCII)
 MOTIONS = ("sum_of_sines", "rest_to_rest")
 
 
@@ -80,22 +80,23 @@ def names(text: str) -> tuple[str, ...]:
 def namespace(text: str) -> str:
     """A ROS namespace, without the slashes around it."""
     inner = text.strip("/")
-    if inner and not NAMESPACE.fullmatch(inner):
-        raise argparse.ArgumentTypeError(
-            f"'{text}' is not a namespace: names of letters, digits and _, not beginning with a"
-            " digit, separated by /"
-        )
+    if inner:
+        _require_names(text, inner, "a namespace")
     return inner
 
 
 def topic(text: str) -> str:
     """The name of a ROS topic, absolute or relative."""
-    if not NAMESPACE.fullmatch(text.removeprefix("/")):
+    _require_names(text, text.removeprefix("/"), "a topic")
+    return text
+
+
+def _require_names(text: str, inner: str, what: str) -> None:
+    if not NAMES.fullmatch(inner):
         raise argparse.ArgumentTypeError(
-            f"'{text}' is not a topic: names of letters, digits and _, not beginning with a digit,"
+            f"'{text}' is not {what}: names of letters, digits and _, not beginning with a digit,"
             " separated by /"
         )
-    return text
 
 
 def domain(text: str) -> int:
