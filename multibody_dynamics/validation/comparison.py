@@ -164,7 +164,7 @@ class _Pass:
         self.look = look = survey(
             self._recording,
             robot.model,
-            settings.selection,
+            settings,
             cutoff=settings.cutoff,
             from_positions=settings.from_positions,
             motors=measured_motors(robot, settings),

@@ -4,7 +4,7 @@
 """The settings of a comparison: robot, friction, rotors, payloads, springs, filter."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,16 +32,12 @@ class Robot:
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How recordings are compared. Holds paths and plain numbers only, for use in other processes
-    and on other computers.
+class Settings(JointSelection):
+    """How recordings are compared, and where they have the joints. Holds paths and plain numbers
+    only, for use in other processes and on other computers.
 
     effort : "joint" for torques on the link side of the springs, "motor" for motor torques, which
         the springs of `elastic_joints` separate from the links.
-    topics : topics with joint states; (): all.
-    motor_topic : topic with the motor efforts; "": one called motor_states, if any.
-    prefix : prefix of the joint names in the recording.
-    held : positions of joints that were not recorded, by name, rad or m.
     cutoff : cut-off frequency of the filter, Hz; None: chosen from the data.
     rate : rate of the comparison, Hz; None: eight samples per period of the cut-off.
     from_positions : differentiate positions even if velocities were recorded.
@@ -53,10 +49,6 @@ class Settings:
     elastic_joints: Path | None = None
     effort: str = "joint"
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
-    topics: tuple[str, ...] = ()
-    motor_topic: str = ""
-    prefix: str = ""
-    held: Mapping[str, float] = field(default_factory=dict)
     cutoff: float | None = None
     rate: float | None = None
     from_positions: bool = False
@@ -73,11 +65,6 @@ class Settings:
         for joint, value in self.held.items():
             if not np.isfinite(value):
                 raise InputError(f"--hold {joint}={value}: must be a finite number")
-
-    @property
-    def selection(self) -> JointSelection:
-        """Where a recording has the joints."""
-        return JointSelection(self.topics, self.motor_topic, self.prefix, self.held)
 
     def robot(self) -> Robot:
         """The robot of these files. Raises InputError and ModelError, which name the file."""

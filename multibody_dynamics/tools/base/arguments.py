@@ -174,5 +174,4 @@ def selection_of(options: argparse.Namespace) -> JointSelection:
     """The options of `add_reading` except gravity."""
     from ...validation.recordings import JointSelection  # slow
 
-    topics, held = tuple(options.topic), dict(options.hold)
-    return JointSelection(topics, options.motor_topic, options.prefix, held)
+    return call(JointSelection, options, topics=tuple(options.topic), held=dict(options.hold))

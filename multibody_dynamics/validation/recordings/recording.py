@@ -16,7 +16,7 @@ from . import tables
 from .bags import BATCH, Bag, JointSamples, Overview
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class JointSelection:
     """Where a recording has the joints of a robot.
 
