@@ -47,6 +47,8 @@ setup(
         name: [
             "py.typed",
             "reporting/templates/*",
+            "tools/robot/templates/*",
+            "tools/view/templates/*",
             "tools/robot/controller_templates/*.*",
             "tools/robot/controller_templates/ros2_control/*",
         ]

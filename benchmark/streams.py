@@ -31,7 +31,8 @@ from multibody_dynamics.dynamics.control import DesiredMotion, TrajectoryRequest
 from multibody_dynamics.dynamics.motion import SHAPES, interpolate
 from multibody_dynamics.reporting.tables import text_table
 from multibody_dynamics.resources import share_directory
-from multibody_dynamics.tools.streams.replay import PERIOD, PLANTS, Replay, replay
+from multibody_dynamics.simulation import PLANTS
+from multibody_dynamics.tools.streams.replay import PERIOD, Replay, replay
 from multibody_dynamics.tools.streams.stream_files import RecordedStream, policy_stream
 
 START = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.5])

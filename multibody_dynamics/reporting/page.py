@@ -14,10 +14,11 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
-
 from .figures import save
 from .tables import Table
+from .templates import rendered
+
+TEMPLATES = Path(__file__).parent / "templates"
 
 
 class Block(NamedTuple):
@@ -118,15 +119,7 @@ class Page:
         self.blocks.append(Block(kind, content))
 
     def _write(self, file: Path, template: str) -> Path:
-        environment = Environment(
-            loader=FileSystemLoader(Path(__file__).parent / "templates"),
-            autoescape=select_autoescape(["html"]),
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            keep_trailing_newline=True,
-        )
-        text = environment.get_template(template).render(page=self)
+        text = rendered(TEMPLATES / template, page=self)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
         return file

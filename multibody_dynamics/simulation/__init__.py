@@ -6,3 +6,6 @@
 `mujoco_robot` contains the arm in MuJoCo, with the interface of :class:`.Plant`;
 `compiled_controller` a generated controller as machine code, to be run with either plant.
 """
+
+PLANTS = ("internal", "mujoco")
+"""The plants by their names for users: :class:`.ElasticRobot` and :class:`.MujocoRobot`."""

@@ -71,10 +71,10 @@ def verbatim(text: str) -> ParameterValue:
 
 def own_node(node: NodeStart, **options: Any) -> LifecycleNode:
     """The launch action that starts a node of this package."""
-    parameters = [
-        each if isinstance(each, str) else {k: _as_parameter(k, v) for k, v in each.items()}
-        for each in node.parameters
-    ]
+    parameters = [each if isinstance(each, str) else dict(each) for each in node.parameters]
+    for each in parameters:
+        if isinstance(each, dict) and each.get("robot_description"):
+            each["robot_description"] = verbatim(each["robot_description"])
     if node.patience > LAUNCH_PATIENCE:
         options["sigterm_timeout"] = str(node.patience)
     if node.log_level:
@@ -90,10 +90,6 @@ def own_node(node: NodeStart, **options: Any) -> LifecycleNode:
         emulate_tty=True,
         **options,
     )
-
-
-def _as_parameter(name: str, value: Any) -> Any:
-    return verbatim(value) if name == "robot_description" and value else value
 
 
 def ending_together(processes: list[Action], *more: Action) -> list[Action]:

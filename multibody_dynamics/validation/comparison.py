@@ -164,10 +164,7 @@ class _Pass:
         self.look = look = survey(
             self._recording,
             robot.model,
-            topics=settings.topics or None,
-            motor_topic=settings.motor_topic,
-            prefix=settings.prefix,
-            held=dict(settings.held),
+            settings,
             cutoff=settings.cutoff,
             from_positions=settings.from_positions,
             motors=measured_motors(robot, settings),

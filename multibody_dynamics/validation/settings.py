@@ -4,7 +4,7 @@
 """The settings of a comparison: robot, friction, rotors, payloads, springs, filter."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..dynamics.elastic import Actuators, load_actuators
 from ..dynamics.identification import JointFriction, inertial_parameters, with_inertial_parameters
 from ..dynamics.model import MultibodyModel, load_urdf
 from ..dynamics.model.inertia import spatial_inertia
+from .recordings import JointSelection
 
 KEYS = ("friction", "rotor_inertia", "payload", "links")
 BODY_KEYS = ("mass", "com", "inertia_com")
@@ -31,16 +32,12 @@ class Robot:
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How recordings are compared. Holds paths and plain numbers only, for use in other processes
-    and on other computers.
+class Settings(JointSelection):
+    """How recordings are compared, and where they have the joints. Holds paths and plain numbers
+    only, for use in other processes and on other computers.
 
     effort : "joint" for torques on the link side of the springs, "motor" for motor torques, which
         the springs of `elastic_joints` separate from the links.
-    topics : topics with joint states; (): all.
-    motor_topic : topic with the motor efforts; "": one called motor_states, if any.
-    prefix : prefix of the joint names in the recording.
-    held : positions of joints that were not recorded, by name, rad or m.
     cutoff : cut-off frequency of the filter, Hz; None: chosen from the data.
     rate : rate of the comparison, Hz; None: eight samples per period of the cut-off.
     from_positions : differentiate positions even if velocities were recorded.
@@ -52,10 +49,6 @@ class Settings:
     elastic_joints: Path | None = None
     effort: str = "joint"
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
-    topics: tuple[str, ...] = ()
-    motor_topic: str = ""
-    prefix: str = ""
-    held: Mapping[str, float] = field(default_factory=dict)
     cutoff: float | None = None
     rate: float | None = None
     from_positions: bool = False
@@ -102,7 +95,9 @@ def equipped(
     """The robot of :func:`load_robot`, with a model that is already loaded."""
     friction = JointFriction.none(model.n)
     if data is not None:
-        model, friction = _with_data(model, data)
+        given = read_yaml(data) or {}
+        with reading(data, "a file of friction, rotors, payloads and links"):
+            model, friction = _with_data(model, given)
     actuators = None
     if elastic_joints is not None:
         actuators = load_actuators(
@@ -114,13 +109,7 @@ def equipped(
     return Robot(model, friction, actuators)
 
 
-def _with_data(model: MultibodyModel, file: Path) -> tuple[MultibodyModel, JointFriction]:
-    given = read_yaml(file) or {}
-    with reading(file, "a file of friction, rotors, payloads and links"):
-        return _with_given(model, given)
-
-
-def _with_given(model: MultibodyModel, given: Any) -> tuple[MultibodyModel, JointFriction]:
+def _with_data(model: MultibodyModel, given: Any) -> tuple[MultibodyModel, JointFriction]:
     if not isinstance(given, Mapping) or set(given) - set(KEYS):
         found = [key for key in given if key not in KEYS] if isinstance(given, Mapping) else given
         raise InputError(f"{found}: expected a mapping with some of the keys {', '.join(KEYS)}")

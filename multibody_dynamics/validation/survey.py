@@ -30,7 +30,7 @@ from .alignment import (
 )
 from .doubtful_signals import Stretch, contradicting_velocities, positions_beyond_limits
 from .measured_motors import MeasuredMotors
-from .recordings import JointSamples, Recording
+from .recordings import ALL_JOINTS, JointSamples, JointSelection, Recording
 from .unwrapping import turning_joints, unwrapped
 
 LOOKS = 8  # stretches of a long recording that are read
@@ -120,35 +120,31 @@ class Joints(NamedTuple):
 def survey(
     recording: Recording,
     model: MultibodyModel,
+    selection: JointSelection = ALL_JOINTS,
     *,
-    topics: Sequence[str] | None = None,
-    motor_topic: str = "",
-    prefix: str = "",
-    held: Mapping[str, float] | None = None,
     cutoff: float | None = None,
     from_positions: bool = False,
     motors: MeasuredMotors | None = None,
 ) -> Survey:
     """Find the sources, rate and cut-off of a recording.
 
-    topics : topics with joint states; default: all. motor_topic : topic with the efforts of the
-    motors; default: one called motor_states. held : positions of joints that were not recorded, by
-    name. motors : whose positions are needed as well.
+    motors : whose positions are needed as well.
 
     Raises an InputError that states what the recording lacks.
     """
-    joints = Joints(recording.path, model, prefix, held or {}, motors)
+    motor_topic, topics = selection.motor_topic, selection.topics
+    joints = Joints(recording.path, model, selection.prefix, selection.held, motors)
     background = np.full((3, len(joints.columns)), np.nan)
     for joint, value in joints.held.items():
         background[:, model.joint_index(joint)] = value, 0.0, np.nan
     background[1, model.n :] = 0.0  # of motors, whose positions are differentiated
     if motor_topic:
-        topics = None if topics is None else [*topics, motor_topic]
+        topics = (*topics, motor_topic) if topics else ()
         recording.overview.require(recording.path, [motor_topic])
     looks = _looks(recording, topics)
     samples = [batch for look in looks for batch in look]
     notes: list[str] = []
-    if topics is None:
+    if not topics:
         kept = _motor_topics(recording, samples, motor_topic)
         samples = _without_outputs(samples, joints, kept, notes)
     sources = _chosen(recording, joints, samples, motor_topic, notes)
@@ -193,7 +189,7 @@ def _is_motors(topic: str) -> bool:
     return _last_part(topic) == MOTORS
 
 
-def _looks(recording: Recording, topics: Sequence[str] | None) -> list[list[JointSamples]]:
+def _looks(recording: Recording, topics: Sequence[str]) -> list[list[JointSamples]]:
     """Some stretches of the recording, or all of a short one; InputError if they are empty."""
     seen = recording.overview
     seen.require(recording.path)
@@ -209,7 +205,7 @@ def _looks(recording: Recording, topics: Sequence[str] | None) -> list[list[Join
     for start in starts:
         looks.append([])
         try:
-            looks[-1].extend(recording.read(topics, start=start, stop=start + length))
+            looks[-1].extend(recording.read(topics or None, start=start, stop=start + length))
         except InputError as error:
             problem = error
     if not any(looks):
@@ -463,7 +459,8 @@ def _cutoff(
     found = []
     for look in looks:
         qualities = [Quality(source.topic, ()) for source in sources]
-        pieces = list(aligned(iter(look), sources, qualities, grid, _ignore))
+        # Errors are reported by the pass over the whole recording.
+        pieces = list(aligned(iter(look), sources, qualities, grid, lambda error: None))
         if not pieces:
             continue
         keys = np.concatenate([keys for keys, _ in pieces])
@@ -476,7 +473,3 @@ def _cutoff(
                 found.append(max(each, 4.0 * rate / len(signal)))
     highest = min(FASTEST, HIGHEST * rate)
     return min(float(np.median(found)), highest) if found else highest
-
-
-def _ignore(error: Exception) -> None:
-    """Errors are reported by the pass over the whole recording."""

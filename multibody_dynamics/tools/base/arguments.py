@@ -3,17 +3,24 @@
 
 """Types of command-line arguments, and options shared by several commands."""
 
+from __future__ import annotations
+
 import argparse
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import fields
+from inspect import signature
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from ...simulation import PLANTS
 from .ros_settings import LAST_DOMAIN
 
-NAMESPACE = re.compile(r"[A-Za-z_]\w*(/[A-Za-z_]\w*)*", re.ASCII)
+if TYPE_CHECKING:
+    from ...validation.recordings import JointSelection
+
+Result = TypeVar("Result")
+NAMES = re.compile(r"[A-Za-z_]\w*(/[A-Za-z_]\w*)*", re.ASCII)
 MOTIONS = ("sum_of_sines", "rest_to_rest")
 
 
@@ -65,30 +72,31 @@ def numbers(text: str) -> list[float]:
         ) from None
 
 
-def names(text: str) -> list[str]:
+def names(text: str) -> tuple[str, ...]:
     """Comma-separated names."""
-    return [name for name in text.split(",") if name]
+    return tuple(filter(None, text.split(",")))
 
 
 def namespace(text: str) -> str:
     """A ROS namespace, without the slashes around it."""
     inner = text.strip("/")
-    if inner and not NAMESPACE.fullmatch(inner):
-        raise argparse.ArgumentTypeError(
-            f"'{text}' is not a namespace: names of letters, digits and _, not beginning with a"
-            " digit, separated by /"
-        )
+    if inner:
+        _require_names(text, inner, "a namespace")
     return inner
 
 
 def topic(text: str) -> str:
     """The name of a ROS topic, absolute or relative."""
-    if not NAMESPACE.fullmatch(text.removeprefix("/")):
+    _require_names(text, text.removeprefix("/"), "a topic")
+    return text
+
+
+def _require_names(text: str, inner: str, what: str) -> None:
+    if not NAMES.fullmatch(inner):
         raise argparse.ArgumentTypeError(
-            f"'{text}' is not a topic: names of letters, digits and _, not beginning with a digit,"
+            f"'{text}' is not {what}: names of letters, digits and _, not beginning with a digit,"
             " separated by /"
         )
-    return text
 
 
 def domain(text: str) -> int:
@@ -98,11 +106,11 @@ def domain(text: str) -> int:
     return int(text)
 
 
-def chosen(kind: Any, options: argparse.Namespace, **own: Any) -> Any:
-    """An object of the dataclass `kind`, whose fields are options of the same names, except for
+def call(function: Callable[..., Result], options: argparse.Namespace, **own: Any) -> Result:
+    """Call a function or a class with the options that have the names of its parameters, except for
     `own`."""
-    names = {each.name for each in fields(kind)} & vars(options).keys()
-    return kind(**{name: getattr(options, name) for name in names} | own)
+    names = signature(function).parameters.keys() & vars(options).keys()
+    return function(**{name: getattr(options, name) for name in names} | own)
 
 
 def add_domain(parser: argparse.ArgumentParser) -> None:
@@ -125,6 +133,12 @@ def add_motion(parser: argparse.ArgumentParser) -> None:
                         help="duration of the motion, s (8)")  # fmt: skip
 
 
+def add_plant(parser: argparse.ArgumentParser) -> None:
+    """--plant."""
+    parser.add_argument("--plant", choices=PLANTS, default=PLANTS[0],
+                        help="simulator (%(default)s)")  # fmt: skip
+
+
 def add_gravity(parser: argparse.ArgumentParser) -> None:
     """--gravity."""
     parser.add_argument("--gravity", metavar="G", type=float, default=9.81,
@@ -139,36 +153,25 @@ def add_hold(parser: argparse.ArgumentParser) -> None:
                         " be repeated")  # fmt: skip
 
 
-def add_prefix(parser: argparse.ArgumentParser) -> None:
-    """--prefix, of recorded joint names."""
-    parser.add_argument("--prefix", metavar="TEXT", default="",
-                        help="prefix of the joint names in the recording that is not in the"
-                        " URDF")  # fmt: skip
-
-
-def add_topics(
+def add_reading(
     parser: argparse.ArgumentParser, links: str, motors: str = "joint states of the motors"
 ) -> None:
-    """--topic, which has `links`, and --motor-topic, which has `motors`."""
-    parser.add_argument("--topic", metavar="NAME", action="append", default=[],
-                        help=f"topic with {links}; may be repeated")  # fmt: skip
-    parser.add_argument("--motor-topic", metavar="NAME", default="",
-                        help=f"topic with {motors} (the one named motor_states)")  # fmt: skip
-
-
-def add_reading(parser: argparse.ArgumentParser, *topics: str) -> None:
-    """How to read a recording; `topics` says what --topic and --motor-topic have."""
-    add_topics(parser, *topics)
-    add_prefix(parser)
+    """How to read a recording: --topic has `links`, and --motor-topic has `motors`."""
+    add = parser.add_argument
+    # fmt: off
+    add("--topic", metavar="NAME", action="append", default=[],
+        help=f"topic with {links}; may be repeated")
+    add("--motor-topic", metavar="NAME", default="",
+        help=f"topic with {motors} (the one named motor_states)")
+    add("--prefix", metavar="TEXT", default="",
+        help="prefix of the joint names in the recording that is not in the URDF")
+    # fmt: on
     add_hold(parser)
     add_gravity(parser)
 
 
-def reading_of(options: argparse.Namespace) -> dict[str, Any]:
-    """The options of `add_reading` except gravity, by the names that readers give them."""
-    return {
-        "topics": tuple(options.topic),
-        "motor_topic": options.motor_topic,
-        "prefix": options.prefix,
-        "held": dict(options.hold),
-    }
+def selection_of(options: argparse.Namespace) -> JointSelection:
+    """The options of `add_reading` except gravity."""
+    from ...validation.recordings import JointSelection  # slow
+
+    return call(JointSelection, options, topics=tuple(options.topic), held=dict(options.hold))

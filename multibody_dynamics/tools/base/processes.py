@@ -13,10 +13,10 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+LOGGED = 8  # last lines of the log of a node that failed
 PATIENCE = 5.0  # s for a node to exit after a signal
 
 
@@ -124,10 +124,6 @@ class NodeProcess:
             return 0.0
         return (int(fields[11]) + int(fields[12])) / TICKS_PER_SECOND
 
-    def end_of_log(self, lines: int = 8) -> str:
-        """The last lines of its output."""
-        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
-
     def stop(self) -> int:
         """Stop the node, with a stronger signal every `patience` s; return its exit code."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
@@ -153,12 +149,7 @@ class NodeProcesses:
     def __enter__(self) -> NodeProcesses:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.stop()
 
     def start(self, name: str, parameters: Path | Sequence[Path], **options: Any) -> NodeProcess:
@@ -172,9 +163,10 @@ class NodeProcesses:
         for node in self._nodes:
             code = node.exit_code
             if code is not None and (code != 0 or node not in may_leave):
+                lines = node.log.read_text(errors="replace").splitlines()[-LOGGED:]
+                end = "\n".join(lines)
                 raise NodeEndedError(
-                    f"{node.name} ended with status {code}; the end of {node.log}:\n"
-                    f"{node.end_of_log()}"
+                    f"{node.name} ended with status {code}; the end of {node.log}:\n{end}"
                 )
 
     def cpu_seconds(self) -> dict[str, float]:

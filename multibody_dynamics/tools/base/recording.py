@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -193,8 +193,17 @@ class Recorder:
         for key, subscription in self._subscriptions.items():
             self._taken[key] += take_all(subscription)
         self.trajectories += (sent for sent, _ in take_all(self._on_trajectory) if sent.points)
-        for message, _ in take_all(self._on_diagnostics):
-            self._keep_diagnostics(message)
+        self.diagnostics += [
+            {
+                "stamp": nanoseconds(message.header.stamp),
+                "name": status.name,
+                "level": status.level[0],
+                "message": status.message,
+                "values": {item.key: item.value for item in status.values},
+            }
+            for message, _ in take_all(self._on_diagnostics)
+            for status in message.status
+        ]
 
     def until(
         self,
@@ -229,18 +238,13 @@ class Recorder:
         """Number of messages received so far on a topic, given by its key."""
         return len(self._taken[key])
 
-    def raw(self) -> Iterator[tuple[Topic, list[tuple[bytes, dict[str, int]]]]]:
-        """All serialised messages by topic, each with the middleware's information about it."""
-        for key, topic in self._topics.items():
-            yield topic, self._taken[key]
-
     def write_bag(self, folder: Path, description: str = "") -> None:
         """Write all messages into a new bag, at their times of publication, and the URDF of the
         robot, if it is given, on the latched topic robot_description."""
         found = [
             (info["source_timestamp"], topic.name, topic.kind, raw)
-            for topic, messages in self.raw()
-            for raw, info in messages
+            for key, topic in self._topics.items()
+            for raw, info in self._taken[key]
         ]
         found.sort(key=lambda item: item[0])
         store, connections = message_types(), {}
@@ -319,18 +323,6 @@ class Recorder:
             count.add(info.get("publication_sequence_number"), data)  # none in Humble
         rows = np.array(values) if values else np.empty((0, 1, len(own_names)))
         return Series(stamp, sent, rows, count.received + count.lost)
-
-    def _keep_diagnostics(self, message: DiagnosticArray) -> None:
-        for status in message.status:
-            self.diagnostics.append(
-                {
-                    "stamp": nanoseconds(message.header.stamp),
-                    "name": status.name,
-                    "level": status.level[0],
-                    "message": status.message,
-                    "values": {item.key: item.value for item in status.values},
-                }
-            )
 
 
 def reference_of(

@@ -12,7 +12,7 @@ import os
 import sys
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -95,12 +95,9 @@ def _chosen_domain(text: str) -> int | None:
     """The number in $MULTIBODY_DYNAMICS_DOMAIN_ID; None if it is empty. Raises InputError."""
     if not text:
         return None
-    try:
-        number = int(text)
-    except ValueError:
-        number = -1
-    if 0 <= number <= LAST_DOMAIN:
-        return number
+    with suppress(ValueError):
+        if 0 <= (number := int(text)) <= LAST_DOMAIN:
+            return number
     from ...dynamics.core import InputError  # here, as this module must load without delay
 
     raise InputError(f"{DOMAIN_VARIABLE}={text}: must be a ROS domain from 0 to {LAST_DOMAIN}")

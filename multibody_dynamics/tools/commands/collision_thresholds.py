@@ -7,7 +7,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from ..base.arguments import add_reading, chosen, positive, reading_of
+from ..base.arguments import add_reading, call, positive, selection_of
 
 HELP = "Learn the thresholds of collision detection from a recorded motion without contacts"
 DETAILS = (
@@ -52,10 +52,10 @@ def run(options: argparse.Namespace) -> int:
     from ..recordings.collision_thresholds_report import learn_from, lines
     from ..recordings.spring_recordings import read_motion
 
-    settings = chosen(DetectionSettings, options)
+    settings = call(DetectionSettings, options)
     model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity), couplings=options.elastic_joints)
     actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)
-    motion = read_motion(options.recording, model, **reading_of(options))
+    motion = read_motion(options.recording, model, selection_of(options))
     learned = learn_from(options.recording, motion, model, actuators, settings)
     print(*motion.used, "", *lines(learned, model, motion.q), sep="\n")
     options.output.write_text(learned.thresholds.to_yaml(model.joint_types), encoding="utf-8")

@@ -7,7 +7,8 @@ import argparse
 from contextlib import nullcontext
 from pathlib import Path
 
-from ..base.arguments import add_domain, add_motion, add_view, positive
+from ...simulation import PLANTS
+from ..base.arguments import add_domain, add_motion, add_view, call, positive
 
 HELP = "Run an arm with elastic joints over ROS 2 and write a report"
 DETAILS = (
@@ -17,7 +18,6 @@ DETAILS = (
     " three to six minutes."
 )
 COMPARISONS = ("feedforwards", "controllers", "both")
-PLANTS = ("internal", "mujoco")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,18 +72,10 @@ def run(options: argparse.Namespace) -> int:
             raise InputError(f"--plant {missing} is not installed: pip install {missing}")
         wanted[options.output / CONTROL_FOLDER] = controllers([k for k in PLANTS if k in plants])
     demos = [
-        prepare(
-            folder,
-            comparison,
-            robot=options.urdf,
-            elastic_joints=options.elastic_joints,
-            motion=options.trajectory,
-            duration=options.duration,
-            rate=options.rate,
-            real_time=options.real_time,
-        )
+        call(prepare, options, folder=folder, comparison=comparison, robot=options.urdf,
+             motion=options.trajectory)
         for folder, comparison in wanted.items()
-    ]
+    ]  # fmt: skip
     for demo in demos:  # all arguments are valid: only now are earlier results deleted
         demo.write()
     model = demos[0].model

@@ -7,7 +7,7 @@ import argparse
 import os
 from pathlib import Path
 
-from ..base.arguments import chosen, not_negative, numbers, positive, whole
+from ..base.arguments import call, names, not_negative, numbers, positive, whole
 
 HELP = "Plan motions from which a robot's parameters can be identified well"
 DETAILS = (
@@ -21,8 +21,8 @@ DETAILS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
     # fmt: off
+    add("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
     add("-o", "--output", metavar="DIR", type=Path, required=True,
         help="folder for the trajectories, summary.json and excitation.png")
     add("--overwrite", action="store_true", help="replace the plan in this folder")
@@ -32,21 +32,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--data", metavar="YAML", type=Path,
         help="friction, rotor inertias, payload and corrected inertias, as for"
         " validate")
-    add("--runs", metavar="NAME,...", default=(), type=lambda text: tuple(text.split(",")),
+    add("--runs", metavar="NAME,...", default=(), type=names,
         help="any of fourier, friction, steps, chirps (fourier,friction, and chirps with"
         " --elastic-joints)")
     add("--one-file", action="store_true",
         help="join all runs to one trajectory, with moves in between")
-    # fmt: on
-    _add_motion(parser)
-    _add_limits(parser)
-    _add_noise(parser)
-    _add_search(parser)
-
-
-def _add_motion(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    # fmt: off
+    # motion
     add("--criterion", choices=("log_det", "condition"), default="log_det",
         help="smallest confidence ellipsoid, or smallest condition number"
         " (%(default)s)")
@@ -63,12 +54,7 @@ def _add_motion(parser: argparse.ArgumentParser) -> None:
         " it is free)")
     add("--sample-period", metavar="S", type=positive, default=0.01,
         help="time between the points of a trajectory, s (%(default)s)")
-    # fmt: on
-
-
-def _add_limits(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    # fmt: off
+    # limits
     add("--margin", metavar="SHARE", type=float, default=0.1,
         help="share of every limit that is left unused (%(default)s)")
     for name, unit in (("acceleration", "rad/s^2"), ("torque", "N m"), ("torque-rate", "N m/s")):
@@ -85,12 +71,7 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         " (%(default)s)")
     add("--meshes", metavar="DIR", type=Path, action="append", default=[],
         help="folder that contains packages with collision meshes; may be repeated")
-    # fmt: on
-
-
-def _add_noise(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    # fmt: off
+    # noise
     add("--noise", metavar="X,...", type=numbers, default=[],
         help="standard deviation of the measured torques, one for all joints or one for each, N m"
         " (0.5 %% of the torque limit)")
@@ -98,12 +79,7 @@ def _add_noise(parser: argparse.ArgumentParser) -> None:
         help="encoder bits per turn of the joint (%(default)s)")
     add("--rate", metavar="HZ", type=positive, default=100.0,
         help="independent samples per second (%(default)s)")
-    # fmt: on
-
-
-def _add_search(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    # fmt: off
+    # search
     add("--starts", metavar="N", type=whole(1, 100_000), default=8,
         help="number of random starts (%(default)s)")
     add("--iterations", metavar="N", type=whole(1, 1_000_000), default=200,
@@ -129,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
         refuse_existing(options.output)
     form = FourierForm(options.period, options.harmonics, options.repetitions, options.ramp)
     encoder = 2.0 * pi / 2**options.bits / sqrt(12.0)
-    plan = make_plan(chosen(PlanOptions, options, form=form, encoder=encoder))
+    plan = make_plan(call(PlanOptions, options, form=form, encoder=encoder))
     print(*describe_plan(plan), sep="\n")
     remove_plan(options.output)
     for file in write_plan(plan, options.output):

@@ -6,7 +6,7 @@
 import argparse
 from pathlib import Path
 
-from ..base.arguments import namespace
+from ..base.arguments import call, namespace
 
 HELP = "Convert a robot with springs for Gazebo and ros2_control"
 DETAILS = (
@@ -37,14 +37,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from ..robot.gazebo import prepare
 
-    files = prepare(
-        options.output,
-        robot=str(options.robot),
-        elastic_joints=str(options.elastic_joints),
-        initial=options.initial,
-        lock=options.lock,
-        namespace=options.namespace,
-        prefix=options.prefix,
-    )
+    files = call(prepare, options, folder=options.output)
     print("written:", files.plant, files.links, files.springs, files.controllers)
     return 0

@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from ..base.arguments import add_gravity, numbers
+from ..base.arguments import add_gravity, call, numbers
 from ..robot.generated_laws import GENERATED_LAWS
 
 HELP = "Write C99 source of the dynamics or of a controller of a robot, for use without Python"
@@ -29,21 +29,14 @@ OF_CONTROLLER = ("bandwidth", "position", "disturbance_bandwidth", "base_frequen
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
     # fmt: off
+    add("robot", metavar="ROBOT.urdf", type=Path, help="URDF file")
     add("-o", "--output", metavar="DIR", type=Path, required=True,
         help="folder for the files, which replace older ones")
     add("--name", metavar="NAME", default="",
         help="prefix of all names in C (default: the name of the robot)")
-    # fmt: on
     add_gravity(parser)
-    _add_dynamics(parser.add_argument_group("dynamics"))
-    _add_controller(parser.add_argument_group("controller"))
-
-
-def _add_dynamics(group: Any) -> None:
-    add = group.add_argument
-    # fmt: off
+    add = parser.add_argument_group("dynamics").add_argument
     add("--order", type=int, choices=(0, 1, 2), default=OF_DYNAMICS["order"],
         help="highest time derivative of the torques (%(default)s)")
     add("--precision", choices=("double", "float"), default="double",
@@ -55,12 +48,7 @@ def _add_dynamics(group: Any) -> None:
         " repeated")
     add("--gravity-input", action="store_true",
         help="take the gravity vector as an input of every call")
-    # fmt: on
-
-
-def _add_controller(group: Any) -> None:
-    add = group.add_argument
-    # fmt: off
+    add = parser.add_argument_group("controller").add_argument
     add("--elastic-joints", metavar="YAML", type=Path,
         help="file of the springs and motors, couplings and loops; required with --law")
     add("--law", choices=GENERATED_LAWS, help="control law; hold only stops the arm and holds it")
@@ -85,8 +73,8 @@ def _add_controller(group: Any) -> None:
         " flatness_controller_node)")
     add("--stop-acceleration", metavar="A", type=float,
         help="largest acceleration of the path to rest in rad/s^2 or m/s^2 (10)")
-    # fmt: on
     add("--torque-rate", metavar="R", type=float, help="limit of the torque rates in N m/s (none)")
+    # fmt: on
 
 
 def run(options: argparse.Namespace) -> int:
@@ -105,16 +93,10 @@ def run(options: argparse.Namespace) -> int:
     else:
         if given:
             raise InputError(f"--{given[0].replace('_', '-')} requires --law and --elastic-joints")
+        inputs = {"wrenches": tuple(options.wrench), "gravity": options.gravity_input}
         files = c_package(
             model,
-            Options(
-                options.name,
-                options.order,
-                options.precision,
-                options.payload,
-                tuple(options.wrench),
-                options.gravity_input,
-            ),
+            call(Options, options, **inputs),
             springs and load_actuators(springs, model.joint_names, model.joint_types),
         )
     write(files, options.output)
@@ -125,7 +107,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _controller(model: Any, options: argparse.Namespace, given: list[str]) -> dict[str, str]:
     from ...dynamics import InputError, load_actuators
-    from ..robot.controller_package import controller_package, source_of
+    from ..base.provenance import digest_of
+    from ..robot.controller_package import controller_package
     from ..robot.generated_design import ControllerOptions, design_controller
 
     if not options.elastic_joints:
@@ -136,5 +119,6 @@ def _controller(model: Any, options: argparse.Namespace, given: list[str]) -> di
     if "position" in chosen:
         chosen["position"] = [x for part in chosen["position"] for x in part]
     design = design_controller(model, actuators, ControllerOptions(law=options.law, **chosen))
-    sources = [source_of(path) for path in (options.robot, options.elastic_joints)]
+    files = (options.robot, options.elastic_joints)
+    sources = [f"{path.name}, SHA-256 {digest_of(path, 32)}" for path in files]
     return controller_package(design, options.name, sources)

@@ -35,18 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="springs and motors as known so far (all joints are rigid)")
     add_reading(parser, "joint states of the links (all with joints of the robot; with --only"
                 " springs, the one named joint_states)")
-    _add_data(parser.add_argument_group("links, friction, motors and springs together"))
-    _add_springs(parser.add_argument_group("--only springs"))
     add("-o", "--output", metavar="FOLDER", type=Path,
         help="folder for identified.json, covariance.npz, report.json and identification.png"
         " (identified), or for springs.yaml and springs.png (springs)")
-    # fmt: on
-
-
-def _add_data(parser: argparse._ArgumentGroup) -> None:
-    """How to read and use the recordings, which parameters there are, and what is known."""
-    add = parser.add_argument
-    # fmt: off
+    add = parser.add_argument_group("links, friction, motors and springs together").add_argument
     add("--effort", choices=("joint", "motor"), default="joint",
         help="side of the springs on which the efforts of a recording without motor positions were"
         " measured (%(default)s)")
@@ -78,13 +70,7 @@ def _add_data(parser: argparse._ArgumentGroup) -> None:
         " are exact up to noise")
     add("--keep-outliers", action="store_true",
         help="fit all samples, even those that do not follow the equations")
-    # fmt: on
-
-
-def _add_springs(parser: argparse._ArgumentGroup) -> None:
-    """Torques and laws of single springs."""
-    add = parser.add_argument
-    # fmt: off
+    add = parser.add_argument_group("--only springs").add_argument
     add("--torque", choices=("sensor", "links", "motors"), default="",
         help="source of the joint torque: %(choices)s (the sensor if recorded, else"
         " the links)")

@@ -6,7 +6,7 @@
 import argparse
 from pathlib import Path
 
-from ..base.arguments import namespace, positive, topic
+from ..base.arguments import call, namespace, positive, topic
 
 HELP = "Watch torques, rates, limits and periods of a running robot in the terminal"
 DETAILS = (
@@ -39,13 +39,6 @@ def run(options: argparse.Namespace) -> int:
     from ...dynamics import load_urdf
     from ..live.table import JointTable, watch
 
-    watch(
-        JointTable(load_urdf(options.urdf) if options.urdf else None),
-        options.torques,
-        options.states,
-        namespace=options.namespace,
-        stale_after=options.stale_after,
-        once=options.once,
-        timeout=options.timeout,
-    )
+    table = JointTable(load_urdf(options.urdf) if options.urdf else None)
+    call(watch, options, table=table)
     return 0

@@ -7,7 +7,7 @@ import argparse
 import os
 from pathlib import Path
 
-from ..base.arguments import add_reading, chosen, positive, reading_of, whole
+from ..base.arguments import add_plant, add_reading, call, names, positive, selection_of, whole
 
 HELP = "Prove an identified model: validation, predicted control errors, and one report"
 DETAILS = (
@@ -36,30 +36,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="output folder of excite, for the report; may be repeated")
     add("--written", metavar="FOLDER", type=Path,
         help="output folder of write-back, for the report")
-    _add_prediction(parser)
-    _add_recording(parser)
-    add("-o", "--output", metavar="FOLDER", type=Path, default=Path("proof"),
-        help="folder for report.html and proof.json (%(default)s)")
-    # fmt: on
-
-
-def _add_prediction(parser: argparse.ArgumentParser) -> None:
-    """What to simulate."""
-    add = parser.add_argument
-    # fmt: off
+    # what to simulate
     add("--initial-error", dest="stated", metavar="SHARE", type=positive, default=0.2,
         help="relative error of every parameter of the data sheet, for the case before the"
         " identification (%(default)s)")
     add("--motion", metavar="FILE", type=Path,
         help="trajectory to follow, .csv, .yaml or a bag, from rest to rest (a fast motion within"
         " the limits)")
-    add("--laws", metavar="NAME,...", type=lambda text: tuple(text.split(",")),
+    add("--laws", metavar="NAME,...", type=names,
         help="laws of the command study; the default law is always included"
         " (pd-full-comp,pd-full,pd-integral,sf-full-comp,sf-full)")
     add("--draws", metavar="N", type=whole(0, 100_000), default=20,
         help="number of robots drawn for each case; 0: no simulation (%(default)s)")
-    add("--plant", choices=("internal", "mujoco"), default="internal",
-        help="simulator (%(default)s)")
+    add_plant(parser)
     add("--bits", metavar="N", type=whole(1, 40), default=18,
         help="encoder bits per turn of the joint (%(default)s)")
     add("--rate", metavar="HZ", type=positive, default=1000.0,
@@ -68,19 +57,16 @@ def _add_prediction(parser: argparse.ArgumentParser) -> None:
         help="seed of all random numbers (%(default)s)")
     add("--workers", metavar="N", type=whole(1, 1024), default=os.cpu_count() or 1,
         help="processes (one per core)")
-    # fmt: on
-
-
-def _add_recording(parser: argparse.ArgumentParser) -> None:
-    """How to read the recordings."""
-    # fmt: off
-    parser.add_argument("--effort", choices=("joint", "motor"), default="",
-                        help="side of the springs on which the efforts to compare were measured"
-                        " (motor for a robot with springs, else joint)")
+    # how to read the recordings
+    add("--effort", choices=("joint", "motor"), default="",
+        help="side of the springs on which the efforts to compare were measured"
+        " (motor for a robot with springs, else joint)")
     add_reading(parser, "joint states (all in the bag)", "motor efforts")
-    parser.add_argument("--cutoff", metavar="HZ", type=positive,
-                        help="cut-off of the zero-phase filter (estimated from the"
-                        " data)")
+    add("--cutoff", metavar="HZ", type=positive,
+        help="cut-off of the zero-phase filter (estimated from the"
+        " data)")
+    add("-o", "--output", metavar="FOLDER", type=Path, default=Path("proof"),
+        help="folder for report.html and proof.json (%(default)s)")
     # fmt: on
 
 
@@ -91,16 +77,15 @@ def run(options: argparse.Namespace) -> int:
 
     files = RobotFiles(options.urdf, options.elastic_joints, options.identified, options.gravity)
     options.laws = options.laws or LAWS
-    reading = reading_of(options) | {"effort": options.effort, "cutoff": options.cutoff}
-    found = prove(
-        files,
-        chosen(Proof, options, files=files) if options.draws else None,
-        recordings=options.recordings,
+    reading = {"effort": options.effort, "cutoff": options.cutoff, **vars(selection_of(options))}
+    found = call(
+        prove,
+        options,
+        files=files,
+        proof=call(Proof, options, files=files) if options.draws else None,
         reading=reading,
         plans=tuple(options.excitation),
-        written=options.written,
         folder=options.output,
-        workers=options.workers,
     )
     print(*found.lines, sep="\n")
     print(f"\nreport: {found.page}")

@@ -6,7 +6,7 @@
 import argparse
 from pathlib import Path
 
-from ..base.arguments import namespace, positive
+from ..base.arguments import call, namespace, positive
 
 HELP = "Record topics of a running robot in a bag, and count lost messages"
 DETAILS = (
@@ -39,11 +39,4 @@ def run(options: argparse.Namespace) -> int:
 
     if options.all and options.topics:
         raise InputError("give either TOPICS or --all")
-    return record(
-        options.output,
-        options.topics,
-        everything=options.all,
-        namespace=options.namespace,
-        duration=options.duration,
-        timeout=options.timeout,
-    )
+    return call(record, options, folder=options.output, everything=options.all)

@@ -50,14 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from ...dynamics import InputError, load_actuators, load_urdf
     from ...dynamics.control import scale_time
+    from ...reporting.page import write_json
     from ...validation.trajectory_files import read_points, write_points
-    from ..motions.scaled_trajectory import (
-        doubts,
-        draw,
-        limits_of,
-        motion_through,
-        write_json,
-    )
+    from ..motions.scaled_trajectory import doubts, draw, figures, limits_of, motion_through
     from ..robot.spring_figures import assumed_second_outputs
 
     model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity), couplings=options.elastic_joints)
@@ -79,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
     scaled = scale_time(motion, model, actuators, limits, stiffness=second)
     print(scaled.describe())
     file = write_points(points.slower(scaled.factor), options.output)
-    write_json(scaled, options.output / "scaled.json")
+    write_json(figures(scaled), options.output / "scaled.json")
     draw(scaled, options.output / "scaled.png")
     print(f"written: {file}, {options.output / 'scaled.json'}, {options.output / 'scaled.png'}")
     return 0

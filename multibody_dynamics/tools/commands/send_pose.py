@@ -5,7 +5,7 @@
 
 import argparse
 
-from ..base.arguments import domain, namespace, positive
+from ..base.arguments import call, domain, namespace, positive
 
 HELP = "Send a pose to task_space_node, and report whether the tool will move there"
 DETAILS = (
@@ -34,13 +34,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from ..live.pose_sending import send_pose
 
-    answer = send_pose(
-        (options.x, options.y, options.z),
-        options.rpy,
-        options.frame,
-        namespace=options.namespace,
-        domain_id=options.domain_id,
-        timeout=options.timeout,
-    )
-    print(answer)
+    print(call(send_pose, options, position=(options.x, options.y, options.z)))
     return 0

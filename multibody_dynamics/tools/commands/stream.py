@@ -6,7 +6,7 @@
 import argparse
 from pathlib import Path
 
-from ..base.arguments import add_gravity, add_view, names, positive, whole
+from ..base.arguments import add_gravity, add_plant, add_view, names, positive, whole
 
 KINDS = ("policy", "pilot")
 HELP = "Replay the targets of a recorded policy or pilot against a simulated robot"
@@ -35,8 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--urdf", metavar="ROBOT", type=Path, help="URDF file (the Panda)")
     add("--elastic-joints", "--springs", metavar="YAML", type=Path,
         help="springs and motors (those of the Panda)")
-    add("--plant", choices=("internal", "mujoco"), default="internal",
-        help="simulator (%(default)s)")
+    add_plant(parser)
     add("--torque-rate", metavar="RATE", type=positive, default=1000.0,
         help="limit of the rates of the motor torques, N m/s (%(default)s)")
     add("--unstamped", action="store_true",

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...simulation import PLANTS
 from ..base.arguments import add_view, names, numbers, whole
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ DETAILS = (
     " The results do not depend on the number of processes. The whole study takes over an hour on"
     " two cores, --quick one to two minutes; after Ctrl-C, study.json has what was done."
 )
-PLANTS = ("internal", "mujoco", "both")
 CHOICES = ("robots", "urdf", "springs", "stiffnesses", "laws", "conditions", "plant", "draws",
            "seed", "is_quick")  # fmt: skip
 """The options that choose what to study: arguments of chosen_study."""
@@ -43,22 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--results", metavar="JSON", type=Path, nargs="+",
         help="do not simulate: merge these study.json files, and write report and"
         " tables again")
-    _add_choices(parser)
-    add_view(parser, "write a page ROBOT.html that plays the motion of each studied robot")
-    add("--draws", metavar="N", type=whole(1, 100_000),
-        help="random models per row of the main laws with errors in all parameters; a fifth of"
-        " this, but at least two, in other rows (20)")
-    add("--seed", metavar="N", type=whole(0, 2**32 - 1), default=0,
-        help="seed of all random numbers (%(default)s)")
-    add("--workers", metavar="N", type=whole(1, 1024), default=os.cpu_count() or 1,
-        help="processes (one per core)")
-    # fmt: on
-
-
-def _add_choices(parser: argparse.ArgumentParser) -> None:
-    """What to study."""
-    add = parser.add_argument
-    # fmt: off
+    # what to study
     add("--robots", metavar="NAME", type=names, default=None,
         help="comma-separated: panda, six_joint_arm, antagonistic; or all (all)")
     add("--urdf", metavar="ROBOT.urdf", type=Path,
@@ -73,9 +58,17 @@ def _add_choices(parser: argparse.ArgumentParser) -> None:
     add("--conditions", metavar="NAME", type=names,
         help="comma-separated: exact, error, parts, delay, jitter, contact, encoders, rate, speed,"
         " effects; or all (all)")
-    add("--plant", choices=PLANTS, default="internal",
+    add("--plant", choices=(*PLANTS, "both"), default="internal",
         help="simulator; with both, MuJoCo repeats exact, error and contact of the main laws"
         " (%(default)s)")
+    add_view(parser, "write a page ROBOT.html that plays the motion of each studied robot")
+    add("--draws", metavar="N", type=whole(1, 100_000),
+        help="random models per row of the main laws with errors in all parameters; a fifth of"
+        " this, but at least two, in other rows (20)")
+    add("--seed", metavar="N", type=whole(0, 2**32 - 1), default=0,
+        help="seed of all random numbers (%(default)s)")
+    add("--workers", metavar="N", type=whole(1, 1024), default=os.cpu_count() or 1,
+        help="processes (one per core)")
     # fmt: on
 
 

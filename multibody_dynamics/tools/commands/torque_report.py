@@ -7,7 +7,7 @@ import argparse
 from math import pi
 from pathlib import Path
 
-from ..base.arguments import not_negative, numbers, positive
+from ..base.arguments import call, not_negative, numbers, positive
 
 HELP = "Report how well the joints with springs can act as torque sources"
 DETAILS = (
@@ -60,14 +60,9 @@ def run(options: argparse.Namespace) -> int:
     timing = LoopTiming(
         period=1.0 / options.rate, delay=1e-3 * options.delay, velocity_filter=(3, options.filter)
     )
-    report = torque_report(
-        model,
-        actuators,
-        model.limits.middle if options.position is None else options.position,
-        timing,
-        resolution=options.resolution,
-        bandwidth=options.bandwidth,
-        friction=options.friction,
+    position = model.limits.middle if options.position is None else options.position
+    report = call(
+        torque_report, options, model=model, actuators=actuators, position=position, timing=timing
     )
     print(*lines(report), sep="\n")
     if options.output:

@@ -6,7 +6,7 @@
 import argparse
 from pathlib import Path
 
-from ..base.arguments import add_reading, add_view, positive, whole
+from ..base.arguments import add_reading, add_view, names, positive, whole
 
 HELP = "Compare recorded torques with those of the robot's model, and write a report"
 DETAILS = (
@@ -27,52 +27,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="friction, rotor inertias, payload and corrected inertias")
     add("--elastic-joints", metavar="YAML", type=Path,
         help="springs and motors, for --effort motor")
-    # fmt: on
-    _add_recording(parser)
-    _add_comparison(parser)
-    _add_identification(parser)
-    _add_output(parser)
-
-
-def _add_recording(parser: argparse.ArgumentParser) -> None:
-    """How to read the recordings."""
-    parser.add_argument("--effort", choices=("joint", "motor"), default="joint",
-                        help="side of the springs on which efforts were measured"
-                        " (%(default)s)")  # fmt: skip
+    # how to read the recordings
+    add("--effort", choices=("joint", "motor"), default="joint",
+        help="side of the springs on which efforts were measured"
+        " (%(default)s)")
     add_reading(parser, "joint states (all in the bag)", "motor efforts, for --effort motor")
-
-
-def _add_comparison(parser: argparse.ArgumentParser) -> None:
-    """How to filter and compare."""
-    add = parser.add_argument
-    # fmt: off
+    # how to filter and compare
     add("--cutoff", metavar="HZ", type=positive,
         help="cut-off of the zero-phase filter (estimated from the data: up to where the motion is"
         " well above the noise)")
     add("--rate", metavar="HZ", type=positive,
         help="compared samples per second (eight times the cut-off)")
-    # fmt: on
     add("--from-positions", action="store_true", help="ignore recorded velocities")
-
-
-def _add_identification(parser: argparse.ArgumentParser) -> None:
-    """Which parameters to fit first."""
-    add = parser.add_argument
-    # fmt: off
-    add("--identify", metavar="KINDS", default=(),
-        type=lambda text: tuple(filter(None, text.split(","))),
+    # which parameters to fit first
+    add("--identify", metavar="KINDS", default=(), type=names,
         help="comma-separated list of friction, payload, inertia: fit these on the first part, then"
         " evaluate the rest")
     add("--train", metavar="SHARE", type=float, default=0.5,
         help="share of the recording used for fitting (%(default)s)")
-    # fmt: on
     add("--payload-body", metavar="BODY", help="body that carries the payload (the last one)")
-
-
-def _add_output(parser: argparse.ArgumentParser) -> None:
-    """What to write, when to fail, and where to compute."""
-    add = parser.add_argument
-    # fmt: off
+    # what to write, when to fail, and where to compute
     add("--max-nrms", metavar="X", type=positive,
         help="exit with status 1 if the normalised error of Q is larger for any joint")
     add_view(parser, "write pages that play the recordings")

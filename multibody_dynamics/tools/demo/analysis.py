@@ -26,6 +26,7 @@ from ...dynamics.model import MultibodyModel
 from ...dynamics.motion import Reference
 from ...dynamics.rigid import inverse_dynamics
 from ...nodes.following.feedforward_parameters import FeedforwardParameters
+from ...simulation import PLANTS
 from ..base.models import load_quietly
 from ..base.node_parameters import CONTROLLER, FEEDFORWARD, PARAMETERS, read_parameters
 from ..base.recording import PERCENTILES, RATES, Recording, reference_of
@@ -36,7 +37,6 @@ ERROR = 2  # DiagnosticStatus.ERROR as a number
 LAWS = ("motor_pd", "computed_torque", "feedback_linearization", "state_feedback")
 VARIANT_OF = {"motor_pd": "quasi_static"}  # the classic law; the others use the full flat map
 FLAT = LAWS[2:]  # the laws based on differential flatness
-PLANTS = ("internal", "mujoco")
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ...reporting.page import Page
+from ...simulation import PLANTS
 from ..base.node_parameters import CONTROLLER, PARAMETERS, SIMULATOR, TRAJECTORY, read_parameters
-from .analysis import FLAT, LAWS, PLANTS, ControlRun, load_control_runs
+from .analysis import FLAT, LAWS, ControlRun, load_control_runs
 from .page import (
     add_setup,
     add_warnings,

@@ -8,15 +8,14 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from ... import __version__
 from ...dynamics.core import read_yaml
 from ...dynamics.elastic import Actuator, Actuators
 from ...dynamics.model import MultibodyModel
 from ...reporting.page import Page, write_json
+from ..base.provenance import versions
 
 
 def error_unit(joint_types: Sequence[str]) -> str:
@@ -51,15 +50,6 @@ def add_warnings(page: Page, runs: Mapping[str, Any], heading: str = "") -> None
         ),
         heading,
     )
-
-
-def stopped_runs(runs: Mapping[str, Any]) -> list[str]:
-    """A problem for every run in which the node stopped the arm."""
-    return [
-        f"{name}: the motion was stopped: {r['stopped']}"
-        for name, r in runs.items()
-        if r["stopped"]
-    ]
 
 
 def add_setup(page: Page, report: Mapping[str, Any], *lines: str) -> None:
@@ -103,20 +93,6 @@ def _stiffness(actuator: Actuator) -> float | str:
     return float(spring.stiffness(0.0, beyond="continue"))
 
 
-def versions() -> dict[str, str]:
-    """Versions of the software, and facts about the computer."""
-    found = {"multibody_dynamics": __version__, "python": platform.python_version()}
-    for package in ("numpy", "numba", "scipy", "rclpy"):
-        for name in (package, f"ros-{os.environ.get('ROS_DISTRO', 'jazzy')}-{package}"):
-            try:
-                found[package] = version(name)
-            except PackageNotFoundError:
-                continue
-            break
-    found["RMW_IMPLEMENTATION"] = os.environ.get("RMW_IMPLEMENTATION", "default")
-    return found | {"system": platform.platform(), "processors": str(os.cpu_count())}
-
-
 def write_files(
     folder: Path,
     report: dict[str, Any],
@@ -125,7 +101,15 @@ def write_files(
 ) -> dict[str, Any]:
     """Write report.json, report.md and report.html, and return the contents of the first: `report`
     with its problems, stopped runs first, and versions."""
-    report |= {"versions": versions(), "problems": stopped_runs(report["runs"]) + problems(report)}
+    about = versions(("numpy", "numba", "scipy", "rclpy"))
+    about["RMW_IMPLEMENTATION"] = os.environ.get("RMW_IMPLEMENTATION", "default")
+    about |= {"system": platform.platform(), "processors": str(os.cpu_count())}
+    stopped = [
+        f"{name}: the motion was stopped: {run['stopped']}"
+        for name, run in report["runs"].items()
+        if run["stopped"]
+    ]
+    report |= {"versions": about, "problems": stopped + problems(report)}
     write_json(report, folder / "report.json")
     found = page(report)
     found.write_markdown(folder / "report.md")

@@ -19,6 +19,7 @@ from ...dynamics.rigid import gravity_forces
 from ...nodes.base.robot import find_file
 from ...nodes.trajectory_node import TrajectoryParameters, make_motion
 from ...resources import share_directory
+from ...simulation import PLANTS
 from ..base.generated_drives import generated_drives
 from ..base.models import load_quietly
 from ..base.node_parameters import (
@@ -30,7 +31,7 @@ from ..base.node_parameters import (
     read_parameters,
 )
 from ..base.recording import CONTROL_TOPICS, TOPICS, Topic
-from .analysis import LAWS, PLANTS, VARIANT_OF, run_name
+from .analysis import LAWS, VARIANT_OF, run_name
 from .control_report import OUTPUTS as CONTROL_OUTPUTS
 from .control_report import write_control_report
 from .report import OUTPUTS, write_report
@@ -126,11 +127,6 @@ class Demo:
         return Path(self.parameters[self.comparison.controller]["robot_file"])
 
     @property
-    def description(self) -> str:
-        """The text of the URDF."""
-        return self.robot_file.read_text(encoding="utf-8")
-
-    @property
     def file(self) -> Path:
         """The file with the parameters."""
         return self.folder / PARAMETERS
@@ -181,7 +177,11 @@ def prepare(
     is_ours = set(model.joint_names) == set(trajectory["joints"])
     _set_motion(trajectory, motion or trajectory["motion"], duration, keep_joints=is_ours)
     if rate is not None:
-        _set_rate(simulator, controller, float(rate))
+        simulator["update_rate"] = controller["expected_rate"] = float(rate)
+        if "lookahead" in controller:  # it predicts, by a time that depends on the rate
+            controller["lookahead"] = 1.5 / rate
+        else:
+            controller["command_delay"] = 1.0 / rate
     if real_time:
         simulator["lockstep"] = simulator["publish_clock"] = False
         simulator.pop("max_speed", None)
@@ -195,7 +195,10 @@ def prepare(
         node["elastic_joints_file"] = str(springs)
     for node in (simulator, controller):
         node["command_joints"] = list(actuators.motor_names)
-    reference = make_motion(model, trajectory_parameters(trajectory))
+    own = {field.name for field in fields(TrajectoryParameters)} & trajectory.keys()
+    values = {key: trajectory[key] for key in own}
+    lists = {key: tuple(value) for key, value in values.items() if isinstance(value, list)}
+    reference = make_motion(model, TrajectoryParameters(**values | lists))
     start = reference(reference.start_time)[0]
     simulator["initial_positions"] = start.tolist()
     if actuators.variable_joints:  # the report needs to know what the node would choose
@@ -217,15 +220,6 @@ def _set_motion(
     trajectory["motion"] = motion
     if duration is not None:
         trajectory["duration"] = float(duration)
-
-
-def _set_rate(simulator: dict[str, Any], controller: dict[str, Any], rate: float) -> None:
-    """Set the rate in Hz, and the controller's prediction, which depends on it."""
-    simulator["update_rate"] = controller["expected_rate"] = rate
-    if "lookahead" in controller:
-        controller["lookahead"] = 1.5 / rate
-    else:
-        controller["command_delay"] = 1.0 / rate
 
 
 def _springs(
@@ -250,11 +244,3 @@ def _as_yaml(parameters: Mapping[str, Any], comparison: Comparison) -> str:
     )
     source = f"config/{comparison.configuration}"
     return f"# Parameters of the demo's nodes, from {source} and the arguments of the demo.\n{text}"
-
-
-def trajectory_parameters(values: Mapping[str, Any]) -> TrajectoryParameters:
-    """Those parameters of a file that belong to the trajectory node."""
-    own = {field.name for field in fields(TrajectoryParameters)} & values.keys()
-    return TrajectoryParameters(
-        **{key: tuple(values[key]) if isinstance(values[key], list) else values[key] for key in own}
-    )

@@ -88,7 +88,7 @@ def record(
         line.close(stop_reason(recorder.diagnostics, demo.comparison.controller, request.start))
         if bag is not None:
             rmtree(bag, ignore_errors=True)
-            recorder.write_bag(bag, demo.description)
+            recorder.write_bag(bag, demo.robot_file.read_text(encoding="utf-8"))
         return recorder.recording(variant, names, share, demo.motor_names)
     finally:
         recorder.close()

@@ -7,7 +7,6 @@ Simulator and task_space_node run as separate processes, in simulated time. The 
 the hand is taken from the joint_trajectory that the node publishes for display.
 """
 
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -28,14 +27,16 @@ from ...nodes.base.messages import nanoseconds
 from ...nodes.base.pose_messages import pose_message
 from ...nodes.base.robot import find_file
 from ...reporting.figures import SKY, VERMILION, legend_below, new_mosaic, save
+from ...reporting.page import write_json
 from ...resources import share_directory
 from ..base.models import load_quietly
+from ..base.node_parameters import SIMULATOR
 from ..base.processes import NodeProcesses
 from ..base.recording import RATES, Recorder, Recording, topics_of
 from ..base.ros_settings import ros_context, ros_settings
 from ..base.subscriptions import QUEUE
 
-SIMULATOR, NODE = "elastic_robot_simulator_node", "task_space_node"
+NODE = "task_space_node"
 PARAMETERS = "config/task_demo.yaml"
 SETTLING = 2_000_000_000  # ns: the arm oscillates a little when its brakes are released
 PATIENCE = 180.0  # s: the very first start compiles
@@ -77,7 +78,7 @@ def run_task_demo(
         nodes.stop_cleanly()
     hand = _hand_motion(model, p["tool"], goals, recording)
     figures = _figures(hand)
-    (folder / "task_space.json").write_text(json.dumps(figures, indent=2) + "\n")
+    write_json(figures, folder / "task_space.json")
     _draw(folder / "task_space.png", model.joint_names, hand)
     return figures
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ...resources import share_directory
+from ...simulation import PLANTS
 
 FOLDER_OF_LAWS = Path(__file__).parents[2] / "dynamics" / "control" / "laws" / "by_name"
 LAWS = tuple(sorted(file.stem for file in FOLDER_OF_LAWS.glob("[!_]*.py")))
@@ -82,42 +83,30 @@ class System:
         return Values({a.name: a.default for a in self.arguments} | dict(given))
 
 
+# fmt: off
 ROBOT = Argument("robot", "", "URDF or xacro file; '' uses the robot of the parameters file")
 XACRO = Argument("xacro_arguments", "", "arguments for a xacro file: name:=value ...")
-SPRINGS = Argument(
-    "elastic_joints",
-    "",
-    "YAML file of springs and motors; '' uses that of the parameters file or, if a robot is given,"
-    " makes every joint rigid; a simulated robot then gets assumed motors, which are printed",
-)
-MOTORS = Argument(
-    "command_joints",
-    "",
+SPRINGS = Argument("elastic_joints", "",
+    "YAML file of springs and motors; '' uses that of the parameters file or, if a robot is"
+    " given, makes every joint rigid; a simulated robot then gets assumed motors, which are"
+    " printed")
+MOTORS = Argument("command_joints", "",
     "motors in the order of ~/commands and other arrays without names, separated by commas; ''"
-    " uses the order of the parameters file or, if a robot or elastic joints are given, that of the"
-    " robot's joints",
-)
-MOTION = Argument(
-    "motion",
-    "rest_to_rest",
+    " uses the order of the parameters file or, if a robot or elastic joints are given, that of"
+    " the robot's joints")
+MOTION = Argument("motion", "rest_to_rest",
     "motion sent by trajectory_node; none: publish joint_trajectory yourself",
-    ("rest_to_rest", "sum_of_sines", "none"),
-)
-INITIAL_POSITIONS = Argument(
-    "initial_positions",
-    "",
+    ("rest_to_rest", "sum_of_sines", "none"))
+INITIAL_POSITIONS = Argument("initial_positions", "",
     "initial positions of the simulated links in the order of command_joints, separated by"
-    " commas; '' uses those of the parameters file or, if a robot is given, zero or the"
-    " nearest position at which the effort limits hold the links",
-)
-PLANT = Argument(
-    "plant",
-    "internal",
+    " commas; '' uses those of the parameters file or, if a robot is given, zero or the nearest"
+    " position at which the effort limits hold the links")
+PLANT = Argument("plant", "internal",
     "simulator of the robot; none: a real robot, or your own simulator",
-    ("internal", "mujoco", "none"),
-)
+    (*PLANTS, "none"))
 NAMESPACE = Argument("namespace", "", "namespace of the nodes and their topics")
 SIMULATED_TIME = Argument("use_sim_time", "false", "take the time from /clock", FLAG)
+# fmt: on
 ROBOT_ARGUMENTS = (ROBOT, XACRO, SPRINGS, MOTORS)
 
 
@@ -243,6 +232,7 @@ def _assumed_drives(links: Mapping[str, Any]) -> str:
     return str(file)
 
 
+# fmt: off
 ELASTIC_JOINT = System(
     "controller, simulated robot and motion",
     (
@@ -250,12 +240,9 @@ ELASTIC_JOINT = System(
         *ROBOT_ARGUMENTS,
         INITIAL_POSITIONS,
         PLANT,
-        Argument(
-            "law",
-            "",
+        Argument("law", "",
             "control law, may be changed at run time; '' uses that of the parameters file",
-            ("", *LAWS),
-        ),
+            ("", *LAWS)),
         MOTION,
         NAMESPACE,
         replace(
@@ -266,17 +253,14 @@ ELASTIC_JOINT = System(
             " lockstep a busy computer slows the motion down, but never delays torques",
             choices=(AUTO, *FLAG),
         ),
-        Argument(
-            "clock",
-            "lockstep",
+        Argument("clock", "lockstep",
             "with use_sim_time: whether the plant publishes /clock and waits for the torques"
             " (lockstep), or follows the /clock of another simulator (external), such as that of"
-            " the first of several robots",
-            ("lockstep", "external"),
-        ),
+            " the first of several robots", ("lockstep", "external")),
     ),
     _elastic_joint,
 )
+# fmt: on
 
 
 # The feedforward of joint motions, and of tool motions
@@ -336,15 +320,11 @@ def _arguments_of_one_node(executable: str) -> tuple[Argument, ...]:
     return (
         NAMESPACE,
         Argument("name", executable, "node name; the names of its private topics begin with it"),
-        Argument(
-            "autostart",
-            "true",
-            "configure and activate at startup; false waits for a lifecycle manager",
-            FLAG,
-        ),
+        Argument("autostart", "true",
+            "configure and activate at startup; false waits for a lifecycle manager", FLAG),
         SIMULATED_TIME,
         Argument("log_level", "info", "debug, info, warn, error or fatal"),
-    )
+    )  # fmt: skip
 
 
 FEEDFORWARD = System(
@@ -356,13 +336,11 @@ FEEDFORWARD = System(
     ),
     _one_node("feedforward_node"),
 )
+# fmt: off
 TOOL = Argument("tool", "", "link that follows the paths; '' uses that of the parameters file")
-COMPONENTS = Argument(
-    "components",
-    "",
-    "controlled components: pose, position, direction ..., or some of 'rx ry rz x y z', for robots"
-    " with fewer than six joints; '' uses those of the parameters file",
-)
+COMPONENTS = Argument("components", "",
+    "controlled components: pose, position, direction ..., or some of 'rx ry rz x y z', for"
+    " robots with fewer than six joints; '' uses those of the parameters file")
 TASK_SPACE = System(
     "motion of a tool",
     (
@@ -376,6 +354,7 @@ TASK_SPACE = System(
     ),
     _one_node("task_space_node"),
 )
+# fmt: on
 
 
 # Measured torques compared with the model
@@ -398,6 +377,7 @@ def _validation(values: Values) -> list[NodeStart]:
     ]
 
 
+# fmt: off
 VALIDATION = System(
     "comparison of measured torques with the model while the robot moves",
     (
@@ -405,17 +385,15 @@ VALIDATION = System(
             ROBOT,
             description="URDF file; '' uses the parameters file or the topic robot_description",
         ),
-        Argument(
-            "output",
-            "",
-            "folder of the report; '' uses that of the parameters file, or 'validation'",
-        ),
+        Argument("output", "",
+            "folder of the report; '' uses that of the parameters file, or 'validation'"),
         Argument("parameters", "", "YAML file with the node's parameters"),
         Argument("joint_states", "joint_states", "topic of the states"),
         NAMESPACE,
     ),
     _validation,
 )
+# fmt: on
 
 SYSTEMS = {
     "elastic-joint": ELASTIC_JOINT,

@@ -14,7 +14,7 @@ from pathlib import Path
 from ...reporting.progress import StatusLine
 from ..base.processes import signals_call
 from ..base.ros_settings import ros_node
-from .topic_recorder import DEFAULT, TopicRecorder, TopicResult
+from .topic_recorder import DEFAULT, TopicRecorder
 
 PAUSE = 0.01  # s between two polls of the queues
 DISCOVERY = 1.0  # s between two searches for new topics
@@ -68,7 +68,10 @@ def summary(recorder: TopicRecorder, folder: Path, seconds: float) -> int:
     width = max([len(each.name) for each in results], default=0)
     for each in results:
         step = f"   longest step {1e3 * each.longest_step:.1f} ms" if each.longest_step else ""
-        print(f"{each.name:<{width}}   {each.recorded:>9} messages{_losses(each)}{step}")
+        lost_by = {"received": each.unreceived, "written": each.unwritten}
+        losses = ", ".join(f"{count} not {how}" for how, count in lost_by.items() if count)
+        losses = f"LOST: {losses}" if losses else "none lost"
+        print(f"{each.name:<{width}}   {each.recorded:>9} messages   {losses}{step}")
     problems = [recorder.failure] if recorder.failure else []
     problems += [f"{name}: {reason}" for name, reason in recorder.unsupported.items()]
     problems += [f"{name}: no publisher" for name in recorder.missing()]
@@ -79,16 +82,6 @@ def summary(recorder: TopicRecorder, folder: Path, seconds: float) -> int:
         print(problem, file=sys.stderr)
     print(f"{folder}: {total} messages in {seconds:.1f} s, {lost or 'none'} lost")
     return 1 if problems or lost else 0
-
-
-def _losses(result: TopicResult) -> str:
-    """Where messages of a topic were lost."""
-    parts = []
-    if result.unreceived:
-        parts.append(f"{result.unreceived} not received")
-    if result.unwritten:
-        parts.append(f"{result.unwritten} not written")
-    return f"   LOST: {', '.join(parts)}" if parts else "   none lost"
 
 
 class _Progress:

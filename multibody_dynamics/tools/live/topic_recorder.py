@@ -48,7 +48,6 @@ class TopicResult:
     """
 
     name: str
-    kind: str
     recorded: int
     unreceived: int
     unwritten: int
@@ -75,7 +74,6 @@ class TopicRecorder:
         self._writer = BagWriter(folder)
         self._subscriptions: dict[str, Any] = {}
         self._counts: dict[str, PublicationCount] = {}
-        self._kinds: dict[str, str] = {}
         self.unsupported: dict[str, str] = {}  # reasons why topics cannot be recorded
 
     @property
@@ -137,16 +135,8 @@ class TopicRecorder:
         found = []
         for name, count in sorted(self._counts.items()):
             unwritten = self._writer.lost(name)
-            found.append(
-                TopicResult(
-                    name,
-                    self._kinds[name],
-                    count.received - unwritten,
-                    count.lost,
-                    unwritten,
-                    1e-9 * count.longest_step,
-                )
-            )
+            recorded, step = count.received - unwritten, 1e-9 * count.longest_step
+            found.append(TopicResult(name, recorded, count.lost, unwritten, step))
         return found
 
     def _absolute(self, name: str) -> str:
@@ -173,7 +163,6 @@ class TopicRecorder:
         self._writer.add_topic(RecordedTopic(name, found, [*map(_offered, offered)]))
         self._counts[name] = count = PublicationCount(stamped=found.is_stamped)
         count.publishers = len(publishers)
-        self._kinds[name] = kind
         self._subscriptions[name] = self._node.create_subscription(
             found.message, name, lambda message: None, quality, raw=True
         )

@@ -15,6 +15,7 @@ from ...dynamics import identification as idn
 from ...dynamics.core import InputError
 from ...dynamics.motion import Reference, reproduction_error, sampled
 from ...reporting.figures import BLUE, GREEN, ORANGE, VERMILION, new_figure, save
+from ...reporting.page import finite, write_json
 from ...reporting.tables import text_table
 from ...validation.trajectory_files import Form, Points, write_points
 from .excitation_plan import RUNS, ExcitationPlan
@@ -54,7 +55,7 @@ def write_plan(plan: ExcitationPlan, folder: Path) -> list[Path]:
     for name, run in plan.runs.items():
         files += _write_run(plan, name, run, folder)
     summary = folder / SUMMARY
-    summary.write_text(json.dumps(summary_of(plan), indent=1, allow_nan=False) + "\n", "utf-8")
+    write_json(summary_of(plan), summary)
     picture = folder / "excitation.png"
     save_picture(plan, picture)
     return [*files, summary, picture]
@@ -82,14 +83,6 @@ def _write_run(plan: ExcitationPlan, name: str, run: Reference, folder: Path) ->
 
 def summary_of(plan: ExcitationPlan) -> dict[str, Any]:
     """The plan as plain data; what cannot be known, and unlimited values, are null."""
-    errors = {
-        error.name: {
-            "value": _number(error.value),
-            "standard error": _number(error.error),
-            "known": error.verdict,
-        }
-        for error in plan.errors
-    }
     tree: dict[str, Any] = {
         "robot": plan.model.name,
         "joints": list(plan.model.joint_names),
@@ -109,13 +102,20 @@ def summary_of(plan: ExcitationPlan) -> dict[str, Any]:
             "encoder": plan.noise.encoder,
             "rate": plan.noise.rate,
         },
-        "parameters": errors,
+        "parameters": {
+            error.name: {
+                "value": error.value,
+                "standard error": error.error,
+                "known": error.verdict,
+            }
+            for error in plan.errors
+        },
         "without effect on the torques": list(plan.unobservable),
         "notes": list(plan.notes),
     }
     if plan.excitation is not None:
         tree["excitation"] = _fourier(plan.excitation, plan.options.criterion)
-    return tree
+    return dict(finite(tree))
 
 
 def _fourier(excitation: idn.Excitation, kind: str) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def _fourier(excitation: idn.Excitation, kind: str) -> dict[str, Any]:
     return {
         "criterion": kind,
         "value": excitation.criterion,
-        "starts": [_number(start.criterion) for start in excitation.starts],
+        "starts": [start.criterion for start in excitation.starts],
         "sum_of_sines": {
             "offset": c[0].tolist(),
             "cosine": c[1 : count + 1].T.ravel().tolist(),
@@ -140,10 +140,6 @@ def _fourier(excitation: idn.Excitation, kind: str) -> dict[str, Any]:
 def _worst_uses(limits: idn.ExcitationLimits, run: Reference) -> list[idn.LimitUse]:
     times = np.linspace(run.start_time, run.end_time, int(np.ceil(run.duration / 2e-3)) + 1)
     return limits.uses(times, run.sample(times))[:8]
-
-
-def _number(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 def describe_plan(plan: ExcitationPlan) -> list[str]:

@@ -3,9 +3,9 @@
 
 """Time scaling of a trajectory: its motion, the limits, and a report of both."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -95,11 +95,11 @@ def limits_of(
     return MotionLimits(model.joint_names, **limits, motor_names=actuators.motor_names)
 
 
-def write_json(scaled: TimeScaling, file: Path) -> None:
-    """Write factor, binding limit, and utilisation of all limits before and after; times in s."""
+def figures(scaled: TimeScaling) -> dict[str, Any]:
+    """Factor, binding limit, and utilisation of all limits before and after; times in s."""
     after = {use[:2]: use for use in scaled.after}
     duration = scaled.trajectory.duration
-    content = {
+    return {
         "factor": scaled.factor,
         "duration": {"before": duration / scaled.factor, "after": duration},
         "binding": scaled.binding._asdict() if scaled.binding else None,
@@ -107,7 +107,6 @@ def write_json(scaled: TimeScaling, file: Path) -> None:
             {"before": use._asdict(), "after": after[use[:2]]._asdict()} for use in scaled.before
         ],
     }
-    file.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
 def draw(scaled: TimeScaling, file: Path) -> None:

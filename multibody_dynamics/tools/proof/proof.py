@@ -47,14 +47,7 @@ def prove(
     After Ctrl-C, proof.json has the validation and the laws that were simulated on all robots.
     Raises InputError, naming the file, if one is missing, invalid, or belongs to another robot.
     """
-    artefacts = collect(
-        urdf=files.urdf,
-        elastic_joints=files.elastic_joints,
-        identified=files.identified,
-        plans=plans,
-        written=written,
-        recordings=tuple(recordings),
-    )
+    artefacts = collect(files, plans, written, recordings)
     known = load_known(files)
     equations = held_equations(recordings, known, artefacts.report)
     compared = () if equations else recordings
@@ -64,15 +57,15 @@ def prove(
     write_json(figures(held, prediction, equations), folder / FILE)
     if prediction is not None and not prediction.is_complete:
         raise KeyboardInterrupt(f"{folder / FILE} has what was done")
-    proof_report = ProofReport(known, artefacts, held, prediction, equations)
-    page = write_report(proof_report, folder)
+    report = ProofReport(known, artefacts, held, prediction, equations)
+    page = write_report(report, folder)
     is_better = True
     if held:
         before, after = overall(held)
         is_better = bool(np.log(after / before).mean() < 0.0)
     elif equations:
         is_better = bool(np.mean([np.log(each.after / each.before) for each in equations]) < 0.0)
-    return Proven(tuple(summary(proof_report)), page, is_better)
+    return Proven(tuple(summary(report)), page, is_better)
 
 
 def figures(

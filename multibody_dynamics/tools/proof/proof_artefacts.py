@@ -3,14 +3,16 @@
 
 """What the steps of the road left behind, for the report: plan, identification, provenance."""
 
-import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...dynamics.core import InputError, reading
+from ..base.provenance import digest_of
+from .known_robots import RobotFiles
 
 SUMMARY, PLAN_PICTURE = "summary.json", "excitation.png"
 REPORT, FIT_PICTURE = "report.json", "identification.png"
@@ -51,15 +53,13 @@ class Artefacts:
 
 
 def collect(
-    *,
-    urdf: Path,
-    elastic_joints: Path | None,
-    identified: Path,
-    plans: tuple[Path, ...] = (),
+    files: RobotFiles,
+    plans: Sequence[Path] = (),
     written: Path | None = None,
-    recordings: tuple[Path, ...] = (),
+    recordings: Sequence[Path] = (),
 ) -> Artefacts:
     """Read what the steps left behind. Raises InputError, naming the file, if one is invalid."""
+    urdf, elastic_joints, identified, _ = files
     summaries = {folder: _json(folder / SUMMARY) for folder in plans}
     report = _json(identified / REPORT).get("identification")
     if not isinstance(report, dict):
@@ -94,17 +94,6 @@ def collect(
         tuple(map(_source, used)),
         {name: file for name, file in pictures.items() if file.is_file()},
     )
-
-
-def digest_of(path: Path) -> str:
-    """The first 16 digits of the SHA-256 of a file, or of all files of a folder in their order."""
-    found = hashlib.sha256()
-    files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
-    for file in files:
-        with file.open("rb") as stream:
-            while block := stream.read(1 << 20):
-                found.update(block)
-    return found.hexdigest()[:16]
 
 
 def _source(path: Path) -> Source:

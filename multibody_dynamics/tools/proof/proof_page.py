@@ -26,7 +26,7 @@ from ...reporting.figures import (
     new_figure,
 )
 from ...reporting.page import Page
-from ..robot.changes_table import KEPT, SHARED, Change
+from ..robot.changes_table import Change
 from ..study.studied_laws import REFERENCE, STUDIED_LAWS
 from .held_out import HeldEquation, HeldOut, overall
 from .known_robots import KnownRobots
@@ -56,36 +56,36 @@ class ProofReport:
     equations: Sequence[HeldEquation] = ()
 
 
-def write_report(proof_report: ProofReport, folder: Path) -> Path:
+def write_report(report: ProofReport, folder: Path) -> Path:
     """Write report.html; returns its path."""
-    page = Page(f"{proof_report.known.after[0].name}: from the data sheet to a proven model")
+    page = Page(f"{report.known.after[0].name}: from the data sheet to a proven model")
     for add in (_brief, _excitation, _recordings, _parameters, _validation, _control, _provenance):
-        add(page, proof_report)
+        add(page, report)
     return page.write_html(folder / "report.html")
 
 
 # Sections
 
 
-def _brief(page: Page, proof_report: ProofReport) -> None:
+def _brief(page: Page, report: ProofReport) -> None:
     rows = [
         (step.name, "missing", step.command) if step.is_missing else (step.name, step.done, "")
-        for step in proof_report.artefacts.steps
+        for step in report.artefacts.steps
     ]
     rows.append(
         ("prove", "this report", "")
-        if proof_report.prediction
+        if report.prediction
         else ("prove", "missing", "--draws N, with N greater than 0")
     )
     page.table(("step", "result", "how to take it"), rows)
-    page.items(summary(proof_report))
+    page.items(summary(report))
 
 
-def _excitation(page: Page, proof_report: ProofReport) -> None:
+def _excitation(page: Page, report: ProofReport) -> None:
     page.heading("Excitation: predicted accuracy of the parameters")
-    if not proof_report.artefacts.plans:
+    if not report.artefacts.plans:
         page.text("No plan was given: --excitation adds the folder of `excite`.")
-    for folder, plan in proof_report.artefacts.plans.items():
+    for folder, plan in report.artefacts.plans.items():
         runs = ", ".join(f"{name} {run['duration']:.0f} s" for name, run in plan["runs"].items())
         counts = {verdict: 0 for verdict in VERDICTS}
         for each in plan["parameters"].values():
@@ -97,24 +97,24 @@ def _excitation(page: Page, proof_report: ProofReport) -> None:
         lost = [name for name, each in plan["parameters"].items() if each["known"] == "no"]
         if lost:
             page.text(f"Cannot be known from these runs: {', '.join(lost)}.")
-        if drawing := proof_report.artefacts.pictures.get(f"plan {folder}"):
+        if drawing := report.artefacts.pictures.get(f"plan {folder}"):
             page.figure(drawing, "planned motions and predicted errors")
 
 
-def _recordings(page: Page, proof_report: ProofReport) -> None:
-    report = proof_report.artefacts.report
+def _recordings(page: Page, report: ProofReport) -> None:
+    fit = report.artefacts.report
     page.heading("Recordings")
     fitted = (
         {
             "recording": each["name"],
-            "": "held out" if each["name"] in report["held out"] else "fitted",
+            "": "held out" if each["name"] in fit["held out"] else "fitted",
             "duration, s": each["duration"],
             "rate, Hz": each["rate"],
             "gaps": each["stretches"] - 1,
             "signals": ", ".join(each["signals"]),
             "payload": each["payload"] or "",
         }
-        for each in report.get("recordings", ())
+        for each in fit.get("recordings", ())
     )
     page.records(fitted, "As used by identify.")
     held = (
@@ -126,31 +126,31 @@ def _recordings(page: Page, proof_report: ProofReport) -> None:
             "compared": f"{after.coverage:.1%}",
             "problems": "; ".join((*after.problems, *after.notes)) or "none",
         }
-        for path, _, after in proof_report.held
+        for path, _, after in report.held
     )
     page.records(held, "For validation. The filter leaves out the ends of each stretch.")
 
 
-def _parameters(page: Page, proof_report: ProofReport) -> None:
-    report = proof_report.artefacts.report
-    combinations = report["combinations"].values()
+def _parameters(page: Page, report: ProofReport) -> None:
+    fit = report.artefacts.report
+    combinations = fit["combinations"].values()
     known = sum(each["value"] is not None for each in combinations)
     page.heading("Identification: every parameter against the data sheet")
     page.text(
-        f"Equations below {report['cutoff']:.3g} Hz; {100 * report['rejected share']:.2g} % of the "
+        f"Equations below {fit['cutoff']:.3g} Hz; {100 * fit['rejected share']:.2g} % of the "
         f"samples were left out as outliers. {known} of {len(combinations)} base parameters of the "
         "links are determined. Intervals contain the true value in 95 % of recordings, if the "
         "model has the right form."
     )
-    if (drawing := draw_changes(proof_report.known.changes)) is not None:
+    if (drawing := draw_changes(report.known.changes)) is not None:
         page.figure(drawing, "changes from the data sheet with 95 % intervals")
-    page.items([*report["notes"], *proof_report.known.results.notes])
+    page.items([*fit["notes"], *report.known.results.notes])
     page.table(
         ("", "quantity", "data sheet", "identified", "95 % interval", "change", "remark"),
-        map(_row, proof_report.known.changes),
+        map(_row, report.known.changes),
         digits=5,
     )
-    if drawing := proof_report.artefacts.pictures.get("fit"):
+    if drawing := report.artefacts.pictures.get("fit"):
         page.text("Both sides of the equations over the last recording of identify:")
         page.figure(drawing, "measured and predicted sides of the equations")
 
@@ -160,27 +160,25 @@ def _row(change: Change) -> tuple[Any, ...]:
     interval = None
     if determined and isfinite(error):
         interval = f"{value - CERTAIN * error:.5g} to {value + CERTAIN * error:.5g}"
-    kept = change.before is not None and abs(value - change.before) <= 1e-9 * abs(change.before)
-    remark = change.remark or ("" if determined else KEPT if kept else SHARED)
     percent = f"{change.percent:+.1f} %" if isfinite(change.percent) else None
-    return change.name, change.quantity, change.before, value, interval, percent, remark
+    return change.name, change.quantity, change.before, value, interval, percent, change.remarks
 
 
-def _validation(page: Page, proof_report: ProofReport) -> None:
+def _validation(page: Page, report: ProofReport) -> None:
     page.heading("Validation on recordings that were not used for the fit")
-    if proof_report.equations:
+    if report.equations:
         page.text(
             "The stiffness of this robot can change, so the motion of its links does not determine "
             "that of its motors. These are the residuals of the equations of identify, on the "
             "recordings that it held out."
         )
         rows = [(each.joint, each.kind, each.before, each.after, each.unit)
-                for each in proof_report.equations]  # fmt: skip
+                for each in report.equations]  # fmt: skip
         page.table(("joint or motor", "equation", "rms before", "after", "unit"), rows, digits=3)
-    elif not proof_report.held:
+    elif not report.held:
         page.text("No recording was given.")
-    fitted = set(proof_report.artefacts.report["fitted"])
-    for each in () if proof_report.equations else proof_report.held:
+    fitted = set(report.artefacts.report["fitted"])
+    for each in () if report.equations else report.held:
         if each.path.stem in fitted:
             page.text(
                 f"{each.path.name} has the name of a recording that was fitted: its residuals do "
@@ -195,9 +193,9 @@ def _validation(page: Page, proof_report: ProofReport) -> None:
         page.figure(draw_torques(each), f"torques of {each.path.name}")
 
 
-def _control(page: Page, proof_report: ProofReport) -> None:
+def _control(page: Page, report: ProofReport) -> None:
     page.heading("Predicted control errors")
-    prediction = proof_report.prediction
+    prediction = report.prediction
     if prediction is None:
         page.text("Not simulated.")
         return
@@ -208,7 +206,7 @@ def _control(page: Page, proof_report: ProofReport) -> None:
         "rms errors of all links over the motion, in mrad (mm)",
     )
     page.figure(draw_prediction(prediction), "predicted errors of all laws")
-    page.text(*limits_of(proof_report))
+    page.text(*limits_of(report))
     if (row := prediction.recommended) is not None:
         page.text(recommendation(prediction))
         page.code(node_parameters(row))
@@ -225,49 +223,46 @@ def _error(value: float) -> str:
     return f"{MILLI * value:.3g}" if value < inf else "lost"
 
 
-def _provenance(page: Page, proof_report: ProofReport) -> None:
+def _provenance(page: Page, report: ProofReport) -> None:
     now = datetime.now().isoformat(" ", "seconds")
     page.heading("Provenance")
     page.text(f"Written by multibody_dynamics {__version__} on {now}.")
     page.table(
         ("file", "last change", "sha256, 16 digits"),
-        ((str(each.path), each.written, each.digest) for each in proof_report.artefacts.sources),
+        ((str(each.path), each.written, each.digest) for each in report.artefacts.sources),
     )
 
 
 # Text
 
 
-def summary(proof_report: ProofReport) -> list[str]:
+def summary(report: ProofReport) -> list[str]:
     """The results in a few lines."""
     lines = []
-    if proof_report.held:
-        before, after = overall(proof_report.held)
-        names = proof_report.held[0].after.joint_names
+    if report.held:
+        before, after = overall(report.held)
+        names = report.held[0].after.joint_names
         worst = int((after / before).argmax())
         lines.append(
-            f"torque residual on {len(proof_report.held)} recording(s) not used for the fit: "
-            f"{_joined(before)} {proof_report.held[0].unit} before, "
+            f"torque residual on {len(report.held)} recording(s) not used for the fit: "
+            f"{_joined(before)} {report.held[0].unit} before, "
             f"{_joined(after)} after; largest remaining share "
             f"{after[worst] / before[worst]:.0%} at {names[worst]}"
         )
-    for each in proof_report.equations:
-        lines.append(
-            f"equation of the {each.kind}, {each.joint}: rms residual {each.before:.3g} "
-            f"{each.unit} before, {each.after:.3g} after"
-        )
-    if proof_report.prediction is not None:
-        for row in proof_report.prediction.rows:
-            if row.law in (
-                REFERENCE,
-                getattr(proof_report.prediction.recommended, "law", REFERENCE),
-            ):
-                lines.append(
-                    f"{STUDIED_LAWS[row.law].title}, {CASES[row.case]}: median "
-                    f"{_error(row.median)}, "
-                    f"{100 * HIGH:.0f} % {_error(row.high)}, worst {_error(row.worst)} mrad (mm)"
-                )
-        lines.append(recommendation(proof_report.prediction))
+    lines += [
+        f"equation of the {each.kind}, {each.joint}: rms residual {each.before:.3g} {each.unit} "
+        f"before, {each.after:.3g} after"
+        for each in report.equations
+    ]
+    if report.prediction is not None:
+        shown = {REFERENCE, getattr(report.prediction.recommended, "law", REFERENCE)}
+        lines += [
+            f"{STUDIED_LAWS[row.law].title}, {CASES[row.case]}: median {_error(row.median)}, "
+            f"{100 * HIGH:.0f} % {_error(row.high)}, worst {_error(row.worst)} mrad (mm)"
+            for row in report.prediction.rows
+            if row.law in shown
+        ]
+        lines.append(recommendation(report.prediction))
     return lines
 
 
@@ -290,13 +285,15 @@ def conditions(prediction: Prediction) -> str:
     )
 
 
-def limits_of(proof_report: ProofReport) -> list[str]:
+def limits_of(report: ProofReport) -> list[str]:
     """What the prediction leaves out, and which parameters it draws from the prior."""
     found = []
-    report = proof_report.artefacts.report
-    open_ones = [name for group in ("parameters", "combinations")
-                 for name, each in report[group].items()
-                 if each["value"] is None and not _of_body(proof_report, name)]  # fmt: skip
+    fit, bodies = report.artefacts.report, report.known.after[0].body_names
+    open_ones = [  # without the parameters of single bodies, which torques never determine alone
+        name for group in ("parameters", "combinations") for name, each in fit[group].items()
+        if each["value"] is None
+        and (" " in name.strip() or name.partition(".")[0] not in bodies)
+    ]  # fmt: skip
     if open_ones:
         found.append(
             "Not determined by the recordings, and therefore drawn from the prior: "
@@ -309,13 +306,6 @@ def limits_of(proof_report: ProofReport) -> list[str]:
         "how large they are."
     )
     return found
-
-
-def _of_body(proof_report: ProofReport, name: str) -> bool:
-    """Whether a parameter is one of a single body, which torques never determine alone."""
-    return (
-        name.partition(".")[0] in proof_report.known.after[0].body_names and " " not in name.strip()
-    )
 
 
 def recommendation(prediction: Prediction) -> str:

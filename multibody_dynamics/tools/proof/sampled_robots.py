@@ -101,13 +101,13 @@ class RobotDistribution:
         wanted = B @ bodies.ravel() + rotors + shift
         sigma = np.maximum(self.known.errors[: self.known.links], 1e-12)
 
-        def away(numbers: Array) -> Array:
+        def residuals(numbers: Array) -> Array:
             pi = consistent_parameters(numbers.reshape(-1, 10)).ravel()
             return np.concatenate(
                 [(B @ pi + rotors - wanted) / sigma, CLOSENESS * (numbers - start)]
             )
 
-        numbers = least_squares(away, start, method="lm").x
+        numbers = least_squares(residuals, start, method="lm").x
         return with_inertial_parameters(
             model, consistent_parameters(numbers.reshape(-1, 10)).ravel()
         )

@@ -19,38 +19,33 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import CubicSpline
 
 from ...dynamics.core import Array, InputError, file_reader
 from ...dynamics.identification import CarriedPayload, MeasuredRun
 from ...dynamics.model import MultibodyModel
 from ...validation.alignment import GAP
 from ...validation.doubtful_signals import Stretch, contradicting_velocities
-from ...validation.recordings import Recording, read_signals
+from ...validation.recordings import ALL_JOINTS, JointSelection, Recording, read_signals
 from ...validation.recordings.tables import OF_MOTORS, SUFFIXES
 from ...validation.unwrapping import turning_joints, unwrapped
-from .pairing import pair
+from .pairing import at_even_times, pair
 from .spring_recordings import Motion, read_motion, turns_between
 
 FIELDS = {"Q": "sensor", "tau": "motor_torque"}  # of a run, where they differ from the table's
 FEWEST = 8  # fewest samples of a stretch
 JUMP = 0.01  # rad or m beyond JUMP_RATIO times the steps before and after: begins a stretch
 JUMP_RATIO = 10.0
-ON_TIME = 1e-3  # periods; samples this close to evenly spaced times are used as they are
 
 
 @file_reader
 def read_run(
     path: Path,
     model: MultibodyModel,
+    selection: JointSelection = ALL_JOINTS,
     *,
     elastic: bool,
     motors: Sequence[str] = (),
     effort: str = "joint",
-    topics: Sequence[str] = (),
-    motor_topic: str = "",
-    prefix: str = "",
-    held: Mapping[str, float] | None = None,
     payload: CarriedPayload | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> MeasuredRun:
@@ -60,28 +55,19 @@ def read_run(
     motors : their names, by default those of the joints.
     effort : of a recording without torques of both sides, the side of its efforts: "joint" for
         torques on the link side of the springs (of sensors), "motor" for those of the motors.
-    held : positions of joints that were not recorded.
 
     Raises InputError naming file, topic and joint, with what is expected instead.
     """
-    held, motors = held or {}, tuple(motors) or model.joint_names
+    motors, prefix, held = tuple(motors) or model.joint_names, selection.prefix, selection.held
     if path.suffix in SUFFIXES and path.is_file():
-        return _of_table(path, model, motors, effort, prefix, held, payload)
+        return _of_table(path, model, motors, effort, selection, payload)
     if elastic:
-        motion = read_motion(
-            path,
-            model,
-            topics=topics,
-            motor_topic=motor_topic,
-            prefix=prefix,
-            held=held,
-            progress=progress,
-        )
+        motion = read_motion(path, model, selection, progress)
         _warn(motion.problem)
         return _run(path, motion.t, _signals(path, motion, motors), payload)
     recording = Recording(path, transmissions=model.transmissions, prefix=prefix)
-    recording.overview.require(path, topics)
-    batches, problem = recording.whole(topics or None, progress)
+    recording.overview.require(path, selection.topics)
+    batches, problem = recording.whole(selection.topics or None, progress)
     _warn(problem)
     names = {prefix + joint: j for j, joint in enumerate(model.joint_names) if joint not in held}
     used = [batch for batch in batches if set(names) & set(batch.names)]
@@ -116,10 +102,10 @@ def _of_table(
     model: MultibodyModel,
     motors: tuple[str, ...],
     effort: str,
-    prefix: str,
-    held: Mapping[str, float],
+    selection: JointSelection,
     payload: CarriedPayload | None,
 ) -> MeasuredRun:
+    prefix, held = selection.prefix, selection.held
     table = read_signals(path).at_motors(model.transmissions, prefix)
     turning = turning_joints(model)
     joints = [prefix + joint for joint in model.joint_names]
@@ -156,17 +142,13 @@ def _of_table(
     if q is not None and theta is not None and motors == model.joint_names:
         theta -= turns_between(theta, q, turning)
     if q is not None and "qd" in signals:
-        _drop_wrong_velocities(path, Stretch(t, q, signals["qd"]), model.joint_names)
+        for j, text in contradicting_velocities([Stretch(t, q, signals["qd"])]).items():
+            signals["qd"][:, j] = np.nan
+            name = model.joint_names[j]
+            _warn(
+                f"{path}: {name}: its velocities {text}; its positions are differentiated instead"
+            )
     return _run(path, t, signals, payload)
-
-
-def _drop_wrong_velocities(path: Path, stretch: Stretch, names: Sequence[str]) -> None:
-    """Velocities that contradict the positions become missing, in place, with a warning."""
-    for j, text in contradicting_velocities([stretch]).items():
-        stretch.qd[:, j] = np.nan
-        _warn(
-            f"{path}: {names[j]}: its velocities {text}; its positions are differentiated instead"
-        )
 
 
 def _warn(text: str) -> None:
@@ -196,11 +178,9 @@ def _run(
     for part in np.split(np.arange(len(t)), cuts):
         if len(part) < FEWEST:
             continue
-        times = t[part]
-        even = times[0] + period * np.arange(int((times[-1] - times[0]) / period + 1e-6) + 1)
-        on_time = len(even) == len(times) and np.abs(even - times).max() < ON_TIME * period
         for name, rows in given.items():
-            pieces[name].append(rows[part] if on_time else _resampled(times, rows[part], even))
+            even, piece = at_even_times(t[part], rows[part], period)
+            pieces[name].append(piece)
         starts.append(count)
         count += len(even)
     if not starts:
@@ -222,11 +202,3 @@ def _jumps(rows: Array) -> NDArray[np.bool_]:
     beside[1:] = steps[:-1]
     np.maximum(beside[:-1], steps[1:], out=beside[:-1])
     return np.asarray((steps > JUMP + JUMP_RATIO * beside).any(axis=1))
-
-
-def _resampled(times: Array, rows: Array, even: Array) -> Array:
-    out = np.full((len(even), rows.shape[1]), np.nan)
-    known = ~np.isnan(rows).any(axis=0)
-    if known.any():
-        out[:, known] = CubicSpline(times, rows[:, known])(even)
-    return out

@@ -39,7 +39,7 @@ from ...reporting.page import write_json
 from ...reporting.progress import ProgressBar
 from ...reporting.tables import text_table
 from ...validation.doubtful_signals import doubtful_run
-from ..base.arguments import reading_of
+from ..base.arguments import call, selection_of
 from ..base.models import load_robot
 from .identification_recordings import read_run
 
@@ -84,16 +84,13 @@ def settings_of(options: argparse.Namespace, motors: Sequence[str]) -> Identific
             raise InputError(f"--gain {joint}={value:g}: the motors are {', '.join(motors)}")
         if not value > 0.0:
             raise InputError(f"--gain {joint}={value:g}: must be positive, in N m/A")
-    chosen = {
-        name: getattr(options, name)
-        for name in ("cutoff", "prior", "mass_range", "stribeck", "load_friction", "spectral")
-    }
-    return IdentificationSettings(
+    return call(
+        IdentificationSettings,
+        options,
         links=not options.no_links,
         delays=not options.no_delays,
         robust=not options.keep_outliers,
         gains=gains,
-        **chosen,
     )
 
 
@@ -117,10 +114,10 @@ def _read(
         read_run(
             path,
             model,
+            selection_of(options),
             elastic=actuators is not None and not bool(actuators.is_rigid.all()),
             motors=() if actuators is None else actuators.motor_names,
             effort=options.effort,
-            **reading_of(options),
             payload=loads.get(path.stem),
             progress=ProgressBar("messages"),
         )

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
 
 from ...dynamics.core import Array, InputError
 from ...validation.alignment import (
@@ -28,7 +29,21 @@ from ...validation.alignment import (
 from ...validation.recordings import JointSamples
 from ...validation.survey import usual_step
 
+ON_TIME = 1e-3  # periods; samples this close to evenly spaced times are used as they are
 FEWEST = 4  # samples, as many as determine a cubic polynomial
+
+
+def at_even_times(t: Array, rows: Array, period: float) -> tuple[Array, Array]:
+    """Evenly spaced times from t[0] on, and the rows (k, n) there, by cubic splines; NaN in columns
+    that have NaN. Samples that are on time are used as they are."""
+    even = t[0] + period * np.arange(int((t[-1] - t[0]) / period + 1e-6) + 1)
+    if len(even) == len(t) and np.abs(even - t).max() < ON_TIME * period:
+        return even, rows
+    found = np.full((len(even), rows.shape[1]), np.nan)
+    known = ~np.isnan(rows).any(axis=0)
+    if known.any():
+        found[:, known] = CubicSpline(t, rows[:, known])(even)
+    return even, found
 
 
 class Paired(NamedTuple):

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 from scipy.signal import savgol_filter
 
 from ...dynamics.core import Array, InputError, read_yaml, reading
@@ -24,16 +23,15 @@ from ...dynamics.rigid import inverse_dynamics
 from ...reporting.figures import BLUE, GREY, VERMILION, new_figure, save
 from ...reporting.progress import ProgressBar
 from ...validation.alignment import GAP
-from ..base.arguments import reading_of
+from ..base.arguments import call, selection_of
 from ..base.models import load_robot
+from .pairing import at_even_times
 from .spring_recordings import SIDES, Motion, read_motion
 
 ORDER = 4  # of the polynomials for smoothing and differentiation
 SHORTEST, LONGEST = 0.03, 1.0  # s, windows that are chosen from the data
 WINDOW = 1.56  # window times the cut-off of these polynomials (-3 dB): R. W. Schafer, IEEE Signal
 # Processing Magazine 28(4), 2011
-ON_TIME = 1e-3  # periods; samples this close to evenly spaced times are used as they are
-
 FEWEST = 32  # samples from which the noise can be told
 
 Samples = dict[str, tuple[Array, Array]]  # by motor: deflection and torque, (k,) each
@@ -51,7 +49,7 @@ def identify_springs(options: argparse.Namespace) -> int:
         raise InputError("--hold sets the position of a robot's joint and requires --urdf")
     if options.elastic_joints:
         read_yaml(options.elastic_joints)  # report a bad file before reading a long recording
-    motion = read_motion(recording, model, **reading_of(options), progress=ProgressBar("messages"))
+    motion = read_motion(recording, model, selection_of(options), ProgressBar("messages"))
     print(f"{recording}:", *motion.used, sep="\n  ")
     actuators = None
     if options.elastic_joints:
@@ -60,17 +58,15 @@ def identify_springs(options: argparse.Namespace) -> int:
         types = [known[joint] for joint in joints] if known.keys() >= set(joints) else None
         actuators = load_actuators(options.elastic_joints, joints, types)
     with reading(recording, "a recording of this robot"):
-        fits, reasons, samples = identify(
-            motion,
-            torque=options.torque,
+        chosen = {name: getattr(options, name) for name in ("law", "robust", "bias")}
+        fits, reasons, samples = call(
+            identify,
+            options,
+            motion=motion,
             model=model,
             actuators=actuators,
-            window=options.window,
-            rate=options.rate,
             progress=ProgressBar("springs"),
-            law=options.law,
-            robust=options.robust,
-            bias=options.bias,
+            **chosen,
         )
     found = [fits[motor].describe() if motor in fits else reasons[motor] for motor in samples]
     print(*dict.fromkeys(found), sep="\n")  # two motors may have the same reason
@@ -95,15 +91,13 @@ def smoothed(t: Array, values: Array, window: float) -> tuple[Array, Array, Arra
     gap = int(np.argmax(np.diff(t)))
     if t[gap + 1] - t[gap] > max(window, 1.5 * step):
         raise InputError(f"no samples were recorded from {t[gap]:.6g} to {t[gap + 1]:.6g} s")
-    even = t[0] + step * np.arange(int((t[-1] - t[0]) / step + 1e-6) + 1)
+    even, rows = at_even_times(t, values, step)
     length = 2 * round(0.5 * window / step) + 1
     if not ORDER < length <= len(even):
         raise InputError(
             f"a window of {window:g} s has {length} of {len(even)} samples; it must have more "
             f"than {ORDER}, and at most all"
         )
-    on_time = len(even) == len(t) and np.abs(even - t).max() < ON_TIME * step
-    rows = values if on_time else np.asarray(CubicSpline(t, values)(even))
     first, second, third = (
         savgol_filter(rows, length, ORDER, deriv=k, delta=step, axis=0) for k in range(3)
     )

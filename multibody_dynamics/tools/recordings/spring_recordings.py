@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...dynamics.core import (
-    SECOND,
     Array,
     InputError,
     as_real,
@@ -34,7 +33,14 @@ from ...dynamics.core import (
 )
 from ...dynamics.elastic import KINDS
 from ...dynamics.model import MultibodyModel, Transmission
-from ...validation.recordings import JointSamples, Recording, SignalTable, read_signals
+from ...validation.recordings import (
+    ALL_JOINTS,
+    JointSamples,
+    JointSelection,
+    Recording,
+    SignalTable,
+    read_signals,
+)
 from ...validation.unwrapping import turning_joints
 from .pairing import Paired, pair
 
@@ -95,25 +101,18 @@ class _Sides(NamedTuple):
 def read_motion(
     path: Path,
     model: MultibodyModel | None = None,
-    *,
-    topics: Sequence[str] = (),
-    motor_topic: str = "",
-    prefix: str = "",
-    held: Mapping[str, float] | None = None,
+    selection: JointSelection = ALL_JOINTS,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Motion:
     """Read a recording in one of the formats of the module's docstring.
 
     model : the robot whose joints are used; by default all recorded joints that have motors
-    topics, motor_topic : topics in a bag; by default those named joint_states and motor_states
-    prefix : of the recorded names
-    held : constant positions of joints of the model that were not recorded, rad (m)
 
     Raises InputError naming file, topic and joint, with what is expected instead.
     """
-    held = held or {}
+    prefix, held = selection.prefix, selection.held
     known = model.transmissions if model is not None else ()
-    sides = _read_sides(path, topics, motor_topic, progress, known, prefix)
+    sides = _read_sides(path, selection, progress, known)
     recorded = _names(sides.batches, sides.links, prefix)
     driven = _names(sides.batches, (sides.motors,), prefix)
     if model is None:
@@ -128,7 +127,7 @@ def read_motion(
             f"{', '.join(driven) or 'none'}; a motor has the name of its joint, or is named "
             + " or ".join(f"JOINT{side}" for side in SIDES if side)
         )
-    paired = _paired(path, sides, model, joints, motors, prefix, held)
+    paired = _paired(path, sides, model, joints, motors, selection)
     n = len(joints)
     Q, tau = (
         None if np.isnan(rows).all() else rows
@@ -160,11 +159,10 @@ def _paired(
     model: MultibodyModel | None,
     joints: tuple[str, ...],
     motors: tuple[str, ...],
-    prefix: str,
-    held: Mapping[str, float],
+    selection: JointSelection,
 ) -> Paired:
     """Positions and efforts of joints, then of motors, with the turns between them removed."""
-    n = len(joints)
+    n, prefix, held = len(joints), selection.prefix, selection.held
     of_motor = [i for i, joint in enumerate(joints) for s in SIDES if joint + s in motors]
     turning = np.zeros(n, dtype=bool) if model is None else turning_joints(model)
     of_links = {prefix + joint: i for i, joint in enumerate(joints) if joint not in held}
@@ -189,12 +187,11 @@ def turns_between(theta: Array, q: Array, turning: NDArray[np.bool_]) -> Array:
 
 def _read_sides(
     path: Path,
-    topics: Sequence[str],
-    motor_topic: str,
+    selection: JointSelection,
     progress: Callable[[int, int], None],
     transmissions: Sequence[Transmission],
-    prefix: str,
 ) -> _Sides:
+    prefix = selection.prefix
     if not path.exists():
         raise InputError(f"{path}: no such file")
     if path.suffix == ".csv":
@@ -203,7 +200,7 @@ def _read_sides(
         return _read_npz(path, transmissions, prefix)
     if path.is_dir() or path.suffix in (".mcap", ".db3"):
         recording = Recording(path, transmissions=transmissions, prefix=prefix)
-        return _read_bag(recording, topics, motor_topic, progress)
+        return _read_bag(recording, selection, progress)
     raise InputError(
         f"{path}: must be the folder of a bag, or a file ending in .csv, .npz, .mcap or .db3"
     )
@@ -245,16 +242,13 @@ def _require_joints(
 
 
 def _read_bag(
-    recording: Recording,
-    topics: Sequence[str],
-    motor_topic: str,
-    progress: Callable[[int, int], None],
+    recording: Recording, selection: JointSelection, progress: Callable[[int, int], None]
 ) -> _Sides:
     path = recording.path
     recording.overview.require(path)
     there = recording.overview.topics
-    links = tuple(topics) or (_called(path, there, LINKS, "--topic"),)
-    motors = motor_topic or _called(path, there, MOTORS, "--motor-topic")
+    links = selection.topics or (_called(path, there, LINKS, "--topic"),)
+    motors = selection.motor_topic or _called(path, there, MOTORS, "--motor-topic")
     if motors in links:
         raise InputError(f"{path}: {motors}: motors and links must be on different topics")
     batches, problem = recording.whole((*links, motors), progress)
@@ -302,10 +296,7 @@ def _of_table(path: Path, table: SignalTable) -> _Sides:
     if len(t) < 2 or not (np.diff(t) > 0.0).all():
         raise InputError(f"{path}: t must increase")
     # Start at 1 s, because a stamp of zero means "no stamp".
-    stamp = SECOND + np.round(SECOND * (t - t[0])).astype(np.int64)
-    batches = []
-    for owners, position, effort in ((joints, "q", "Q"), (motors, "theta", "tau")):
-        rows = np.full((len(t), 3, len(owners)), np.nan)
-        rows[:, 0], rows[:, 2] = table.rows(position, owners), table.rows(effort, owners)
-        batches.append(JointSamples(f"{path.name} ({position})", owners, stamp, stamp, rows))
-    return _Sides(batches, (batches[0].topic,), batches[1].topic)
+    later = table._replace(t=1.0 + (t - t[0]))
+    links = later.samples(f"{path.name} (q)", joints, ("q", "", "Q"))
+    drives = later.samples(f"{path.name} (theta)", motors, ("theta", "", "tau"))
+    return _Sides([links, drives], (links.topic,), drives.topic)

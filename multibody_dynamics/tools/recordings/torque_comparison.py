@@ -4,16 +4,16 @@
 """Comparison of recorded torques with the model: `multibody_dynamics validate`."""
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 
 from ...dynamics.core import InputError
+from ...reporting.page import write_json
 from ...reporting.progress import ProgressBar
 from ...validation.comparison import Validation, validate
 from ...validation.fleet import Outcome, pooled_residuals, validate_all
@@ -21,7 +21,7 @@ from ...validation.identify import KINDS, identify
 from ...validation.output_bag import OutputBag
 from ...validation.report import summary, write_fleet, write_report
 from ...validation.settings import Robot, Settings
-from ..base.arguments import reading_of
+from ..base.arguments import call, selection_of
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
@@ -30,8 +30,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
         if kind not in KINDS:
             raise InputError(f"--identify {kind}: must be one or more of {', '.join(KINDS)}")
     gravity = (0.0, 0.0, -options.gravity)
-    given = vars(options) | reading_of(options) | {"gravity": gravity}
-    return Settings(**{each.name: given[each.name] for each in fields(Settings)})
+    return call(Settings, options, gravity=gravity, **vars(selection_of(options)))
 
 
 def compare(options: argparse.Namespace) -> int:
@@ -128,15 +127,9 @@ def _live(options: argparse.Namespace, settings: Settings) -> list[str]:
     """Replay through the node, write and print the result, and return the problems."""
     from .live_check import live_check
 
-    check = live_check(
-        options.recordings[0],
-        settings,
-        options.output,
-        rate=options.live_rate,
-        progress=ProgressBar("states"),
-    )
-    text = json.dumps(asdict(check), indent=2)
-    (options.output / "live.json").write_text(text + "\n", encoding="utf-8")
+    path, bar = options.recordings[0], ProgressBar("states")
+    check = live_check(path, settings, options.output, rate=options.live_rate, progress=bar)
+    write_json(asdict(check), options.output / "live.json")
     worst = max(check.difference.values())
     print(
         f"  live: {check.answered} of {check.sent} states answered, {check.lost} messages lost, "

@@ -6,7 +6,6 @@
 With springs and motors, the library has the feedforward of the motors, too.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -29,9 +28,12 @@ from ...dynamics.rigid import (
     trace_forward_dynamics,
     trace_inverse_dynamics,
 )
+from ...reporting.templates import rendered
 from .c_actuators import c_actuators
 from .controller_plugin import in_template
 from .generated_notice import with_notice
+
+TEMPLATES = Path(__file__).parent / "templates"
 
 # of the largest component, in the self-test: of inverse dynamics and of forward dynamics, whose
 # errors grow with the condition of the mass matrix
@@ -69,6 +71,21 @@ class Function(NamedTuple):
     program: Program
     values: dict[str, Array]  # (RECORDED, entries) of each input and result
 
+    def recorded(self) -> list[tuple[c_source.Argument, list[float]]]:
+        """The arguments with their recorded values; there are none of "closure"."""
+        names = (*self.program.inputs, *self.program.results)
+        values = (self.values.get(name, np.empty(0)).ravel().tolist() for name in names)
+        return list(zip(c_source.arguments(self.program), values, strict=True))
+
+    @property
+    def closes(self) -> int:
+        """The number of entries of "closure"."""
+        return len(self.program.results.get("closure", ()))
+
+    def tolerance(self, precision: c_source.Precision) -> float:
+        """Of the largest component, in the self-test."""
+        return TOLERANCES[precision]["qdd" in self.program.results]
+
 
 DEFAULTS = Options()
 
@@ -92,28 +109,37 @@ def c_package(
         raise InputError(f"order: the feedforward of motors needs Q' and Q'', got {options.order}")
     functions = _functions(model, name, options)
     library = f"{name}_dynamics"
+    held = functions[options.order]
+    start = {"q": model.limits.middle, "gravity": model.gravity}
+    if isinstance(model, ClosedChainModel):
+        start |= {"q": model.home, "last": model.assembled}
+    sources = {} if actuators is None else _actuator_sources(name, actuators)
+    values = {
+        "name": name, "library": library, "model": model, "options": options, "c": c_source,
+        "real": options.precision, "states": RECORDED, "functions": functions, "function": held,
+        "arguments": c_source.arguments(held.program), "joints": joint_lines(model),
+        "start": start, "version": __version__, "stride": STRIDE,
+        "loops": model.loops if isinstance(model, ClosedChainModel) else (),
+        "motor_test": actuators and _motor_test(name, actuators, functions[2]),
+    }  # fmt: skip
+    conventions = rendered(TEMPLATES / "conventions.txt", **values).splitlines()
     files = {
-        f"{library}.h": _header(model, name, functions, options),
+        f"{library}.h": _header(model, name, functions, options, conventions),
         f"{library}.c": _source(library, functions, options),
-        "self_test.c": _self_test(library, functions, options),
-        "example.c": _example(model, name, functions[options.order], options),
-        "CMakeLists.txt": cmake(library, library, [f"{library}.c"]),
+        "self_test.c": rendered(TEMPLATES / "self_test.c", **values),
+        "example.c": rendered(TEMPLATES / "example.c", **values),
     }
-    if actuators:
-        _add_actuators(files, name, actuators, functions[2])
-    return with_notice(files)
+    compiled = [f"{library}.c", *(file for file in sources if file.endswith(".c"))]
+    return with_notice(files | sources | {"CMakeLists.txt": cmake(library, library, compiled)})
 
 
-def _add_actuators(
-    files: dict[str, str], name: str, actuators: Actuators, dynamics: Function
-) -> None:
-    """The flat map of the motors, and its comparison with this package at the recorded states."""
+def _actuator_sources(name: str, actuators: Actuators) -> dict[str, str]:
     texts = zip(("h", "c"), c_actuators(actuators), strict=True)
-    sources = {f"{name}_actuators.{kind}": in_template(text, name) for kind, text in texts}
-    files |= sources
-    files["CMakeLists.txt"] = files["CMakeLists.txt"].replace(
-        f"  {name}_dynamics.c", f"  {name}_dynamics.c\n  {name}_actuators.c"
-    )
+    return {f"{name}_actuators.{kind}": in_template(text, name) for kind, text in texts}
+
+
+def _motor_test(name: str, actuators: Actuators, dynamics: Function) -> str:
+    """The comparison of the flat map of the motors with this package at the recorded states."""
     flat = MotorFeedforward(actuators)
     given, expected = np.empty((RECORDED, 8, actuators.n)), []
     for k in range(RECORDED):
@@ -131,15 +157,7 @@ def _add_actuators(
         c_types.table_definition("SECOND", second).replace("const ", ""),
         c_types.table_definition("SETTLED", flat.states),
     ]
-    test = in_template("\n".join([*tables, MOTOR_TEST]), name)
-    includes = f'#include "{name}_actuators.h"\n', f'#include "{name}_dynamics.h"\n'
-    start = "int main(void)\n{\n    int failures = "
-    for old, new in (
-        (includes[1], "".join(includes)),
-        ("#include <stdlib.h>\n", "#include <stdlib.h>\n#include <string.h>\n"),
-        (f"{start}0;", f"{test}\n{start}test_motor_feedforward();"),
-    ):
-        files["self_test.c"] = files["self_test.c"].replace(old, new)
+    return in_template(rendered(TEMPLATES / "motor_test.c", tables=tables), name)
 
 
 def prefix(name: str, *, is_given: bool) -> str:
@@ -167,10 +185,13 @@ def joint_lines(model: MultibodyModel) -> list[str]:
     ]
 
 
-def cmake(library: str, name: str, sources: Iterable[str]) -> str:
-    """CMakeLists.txt of a library in C, its example and its self-test, `name`_self_test."""
-    text = CMAKE.replace("SOURCES", "\n  ".join(sources))
-    return re.sub(r"\bNAME_", f"{name}_", text.replace("LIBRARY", library))
+def cmake(library: str, name: str, sources: Iterable[str], *, is_controller: bool = False) -> str:
+    """CMakeLists.txt of a library in C, its example and its self-test, `name`_self_test; that of a
+    controller also has a timing and the plugin."""
+    file = TEMPLATES / "CMakeLists.txt"
+    return rendered(
+        file, library=library, name=name, sources=list(sources), is_controller=is_controller
+    )
 
 
 def write(files: Mapping[str, str], folder: Path) -> None:
@@ -273,62 +294,19 @@ def _closed_positions(
     return {"q": q, "last": last}
 
 
-def _header(model: MultibodyModel, name: str, functions: list[Function], options: Options) -> str:
+def _header(
+    model: MultibodyModel,
+    name: str,
+    functions: list[Function],
+    options: Options,
+    conventions: list[str],
+) -> str:
     parts = [f"#define {name.upper()}_JOINTS {model.n}\n"]
     parts += (
         declaration(each.program, each.name, each.purpose, options.precision) for each in functions
     )
     text = c_source.header(f"{name.upper()}_DYNAMICS_H", parts)
-    return f"{c_source.comment(_conventions(model, options))}\n{text}"
-
-
-def _conventions(model: MultibodyModel, options: Options) -> list[str]:
-    lines = [
-        f"Dynamics of the robot {model.name}, generated by multibody_dynamics {__version__}.",
-        "",
-        "Every array has one entry per joint, in this order, in SI units:",
-        "",
-        *joint_lines(model),
-        "",
-        "q, qd, qdd, qddd, qdddd are the joint positions and their time derivatives; tau, tau_dot,",
-        "tau_ddot the torques of the joints, or forces, and their time derivatives. The base is at",
-        "rest. Arguments must not overlap. The functions allocate nothing, keep nothing between",
-        "calls, and check nothing: an infinite input or NaN gives meaningless results.",
-    ]
-    if not options.gravity:
-        lines += ["", f"Gravity: ({', '.join(f'{x:g}' for x in model.gravity)}) m/s^2."]
-    else:
-        lines += ["", "gravity: acceleration (3) of free fall in the base frame, m/s^2."]
-    if options.payload:
-        lines += [
-            "",
-            f"payload, on the link {options.payload} and in its frame: mass in kg; centre of mass",
-            "(x, y, z) in m; inertia about it (xx, xy, xz, yy, yz, zz) in kg m^2. All zero: none.",
-        ]
-    if isinstance(model, ClosedChainModel):
-        names = ", ".join(f"'{loop.name}'" for loop in model.loops)
-        lines += [
-            "",
-            f"Loops: {names}. They determine the other joints. last: q of all joints in the last",
-            "cycle, at first those below, in their order; the next one is the beginning of motion,",
-            "which holds q, qd, ... of all joints. If an entry of closure is not within -1 and 1,",
-            "NaN included, all results are invalid and last must be kept: the motors are farther",
-            f"than {STRIDE:g} rad or m from last, or the pose is singular or out of reach.",
-            "",
-            *(
-                f"    {i:2}  {joint}: {x:.17g}"
-                for i, (joint, x) in enumerate(
-                    zip(model.tree_joint_names, model.assembled, strict=True)
-                )
-            ),
-        ]
-    for k, link in enumerate(options.wrenches):
-        lines += [
-            "",
-            f"wrench_{k}: what the world exerts on the link {link}: moment (3) in N m and force",
-            "(3) in N, in the axes of the base frame and about its origin; then their rates.",
-        ]
-    return lines
+    return f"{c_source.comment(conventions)}\n{text}"
 
 
 def _source(library: str, functions: list[Function], options: Options) -> str:
@@ -338,195 +316,3 @@ def _source(library: str, functions: list[Function], options: Options) -> str:
         for function in functions
     )
     return "\n".join(parts)
-
-
-def _self_test(library: str, functions: list[Function], options: Options) -> str:
-    precision = options.precision
-    parts = [
-        c_source.comment(
-            [
-                f"Compares the functions of {library} with {RECORDED} recorded states; the exit",
-                "status is 0 if all results agree.",
-            ]
-        ),
-        f'#include "{library}.h"\n\n#include <math.h>\n#include <stdio.h>\n#include <stdlib.h>\n',
-        f"#define STATES {RECORDED}\n",
-        COMPARE.replace("REAL", precision),
-    ]
-    if any("closure" in function.program.results for function in functions):
-        parts.append(INVALID)
-    for function in functions:
-        parts.append(_test_of(function, precision))
-    calls = "\n".join(f"    failures += test_{function.name}();" for function in functions)
-    parts.append(
-        "int main(void)\n{\n    int failures = 0;\n"
-        f"{calls}\n    return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;\n}}\n"
-    )
-    return "\n".join(parts)
-
-
-def _test_of(function: Function, precision: c_source.Precision) -> str:
-    arguments = c_source.arguments(function.program)
-    names = [*function.program.inputs, *function.program.results]
-    lines, call, results = [], [], []
-    for argument, name in zip(arguments, names, strict=True):
-        if name == "closure":
-            call.append(name)
-            continue
-        recorded = f"{function.name}_{argument.name}"
-        values = function.values[name].ravel().tolist()
-        lines.append(c_source.constant_array(recorded, values, precision))
-        size = argument.entries
-        call.append(f"&{recorded}[k * {size}]" if argument.is_input else argument.name)
-        if not argument.is_input:
-            results.append((argument.name, recorded, size))
-    body = [f"static int test_{function.name}(void)", "{", "    double error = 0.0;", "    int k;"]
-    body += (f"    {precision} {name}[{size}];" for name, _, size in results)
-    closes = len(function.program.results.get("closure", ()))
-    body += [f"    {precision} closure[{closes}];"] * bool(closes)
-    body += ["    for (k = 0; k < STATES; ++k) {", f"        {function.name}("]
-    body += [
-        f"            {text}{',' if i < len(call) - 1 else ');'}" for i, text in enumerate(call)
-    ]
-    body += (
-        f"        error = fmax(error, difference({name}, &{recorded}[k * {size}], {size}));"
-        for name, recorded, size in results
-    )
-    if closes:
-        body.append(f"        error = fmax(error, invalid(closure, {closes}));")
-    tolerance = TOLERANCES[precision]["qdd" in function.program.results]
-    body += ["    }", f'    return report("{function.name}", error, {tolerance:g});', "}", ""]
-    return "\n".join([*lines, *body])
-
-
-def _example(model: MultibodyModel, name: str, function: Function, options: Options) -> str:
-    """Torques at rest in the middle of the joint ranges, without loads."""
-    start = {"q": model.limits.middle, "gravity": model.gravity}
-    if isinstance(model, ClosedChainModel):
-        start |= {"q": model.home, "last": model.assembled}
-    precision = options.precision
-    lines = []
-    for argument in c_source.arguments(function.program):
-        values = start.get(argument.name)
-        if not argument.is_input or values is None:
-            lines.append(f"    {precision} {argument.name}[{argument.entries}] = {{0}};")
-        else:
-            texts = ", ".join(c_source.literal(x, precision) for x in values)
-            lines.append(
-                f"    const {precision} {argument.name}[{argument.entries}] = {{{texts}}};"
-            )
-    names = ", ".join(argument.name for argument in c_source.arguments(function.program))
-    joints = ",\n".join(f"    {c_source.string(joint)}" for joint in model.joint_names)
-    return "\n".join([
-        c_source.comment(["Torques that hold the robot still in the middle of its joint ranges."]),
-        f'#include "{name}_dynamics.h"\n\n#include <stdio.h>\n',
-        f"static const char *const joints[{name.upper()}_JOINTS] = {{\n{joints}\n}};\n",
-        "int main(void)\n{",
-        *lines,
-        "    int i;",
-        f"    {function.name}({names});",
-        f"    for (i = 0; i < {name.upper()}_JOINTS; ++i) {{",
-        '        printf("%-24s %12.6f\\n", joints[i], (double)tau[i]);',
-        "    }",
-        "    return 0;",
-        "}",
-        "",
-    ])  # fmt: skip
-
-
-INVALID = """\
-/* Zero if all entries are within -1 and 1. */
-static double invalid(const double *closure, int count)
-{
-    int i;
-    for (i = 0; i < count; ++i) {
-        if (!(fabs(closure[i]) <= 1.0)) {
-            return HUGE_VAL;
-        }
-    }
-    return 0.0;
-}
-"""
-
-MOTOR_TEST = """\
-static int test_motor_feedforward(void)
-{
-    double error = 0.0;
-    int k;
-    for (k = 0; k < STATES; ++k) {
-        double state[5][ROBOT_JOINTS];
-        double torque[3][ROBOT_JOINTS];
-        double carried[3][ROBOT_JOINTS];
-        double filtered[ROBOT_STATES];
-        double deflection[ROBOT_MOTORS];
-        double load[ROBOT_MOTORS];
-        double result[4][ROBOT_MOTORS];
-        int flags[ROBOT_MOTORS];
-        memcpy(state, MOTION[k], sizeof(state));
-        memcpy(torque, &MOTION[k][5 * ROBOT_JOINTS], sizeof(torque));
-        memcpy(filtered, SETTLED, sizeof(filtered));
-        robot_motor_feedforward(state, torque, carried, SECOND, filtered, deflection, load, result,
-                                flags);
-        error = fmax(error, difference(result[0], MOTORS[k], ROBOT_MOTORS));
-        error = fmax(error, difference(result[1], &MOTORS[k][ROBOT_MOTORS], ROBOT_MOTORS));
-        error = fmax(error, difference(result[2], &MOTORS[k][2 * ROBOT_MOTORS], ROBOT_MOTORS));
-        error = fmax(error, difference(result[3], &MOTORS[k][3 * ROBOT_MOTORS], ROBOT_MOTORS));
-    }
-    return report("robot_motor_feedforward", error, 1e-12);
-}
-"""
-
-COMPARE = """\
-/* The largest difference, relative to the largest component. */
-static double difference(const REAL *found, const REAL *expected, int count)
-{
-    double error = 0.0;
-    double size = 0.0;
-    int i;
-    for (i = 0; i < count; ++i) {
-        const double d = fabs((double)found[i] - (double)expected[i]);
-        if (!(d < HUGE_VAL)) { /* NaN or infinite */
-            return HUGE_VAL;
-        }
-        error = fmax(error, d);
-        size = fmax(size, fabs((double)expected[i]));
-    }
-    return size > 0.0 ? error / size : error;
-}
-
-static int report(const char *name, double error, double tolerance)
-{
-    const int failed = !(error <= tolerance);
-    printf("%s: largest error %.1e of the largest component%s\\n", name, error,
-           failed ? ": WRONG" : "");
-    return failed;
-}
-"""
-
-CMAKE = """\
-cmake_minimum_required(VERSION 3.10)
-project(LIBRARY C)
-
-set(CMAKE_C_STANDARD 99)
-set(CMAKE_C_STANDARD_REQUIRED ON)
-set(CMAKE_C_EXTENSIONS OFF)
-set(CMAKE_POSITION_INDEPENDENT_CODE ON)
-if(NOT CMAKE_BUILD_TYPE)
-  set(CMAKE_BUILD_TYPE Release)
-endif()
-
-add_library(LIBRARY
-  SOURCES)
-target_include_directories(LIBRARY PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
-if(UNIX)
-  target_link_libraries(LIBRARY PUBLIC m)
-endif()
-
-add_executable(NAME_example example.c)
-target_link_libraries(NAME_example LIBRARY)
-
-enable_testing()
-add_executable(NAME_self_test self_test.c)
-target_link_libraries(NAME_self_test LIBRARY)
-add_test(NAME NAME_self_test COMMAND NAME_self_test)
-"""

@@ -32,6 +32,17 @@ class Change(NamedTuple):
             return math.nan
         return 100.0 * (self.after.value - self.before) / abs(self.before)
 
+    @property
+    def remarks(self) -> str:
+        """The remark, and whether a number that was not determined is the previous one."""
+        remarks = [self.remark] if self.remark else []
+        if not self.after.determined:
+            is_kept = self.before is not None and math.isclose(
+                self.after.value, self.before, rel_tol=SAME, abs_tol=NOTHING
+            )
+            remarks.append(KEPT if is_kept else SHARED)
+        return "; ".join(remarks)
+
 
 @dataclass
 class WrittenBack:
@@ -48,13 +59,7 @@ class WrittenBack:
 
 
 def _row(change: Change) -> tuple[Any, ...]:
-    value, error, determined = change.after
-    remarks = [change.remark] if change.remark else []
-    if not determined:
-        is_kept = change.before is not None and math.isclose(
-            value, change.before, rel_tol=SAME, abs_tol=NOTHING
-        )
-        remarks.append(KEPT if is_kept else SHARED)
+    value, error, _ = change.after
     spread = f"{error:.2g}" if math.isfinite(error) else None
     percent = f"{change.percent:+.1f} %" if math.isfinite(change.percent) else None
-    return change.name, change.quantity, change.before, value, spread, percent, "; ".join(remarks)
+    return change.name, change.quantity, change.before, value, spread, percent, change.remarks

@@ -10,7 +10,6 @@ the rest are the templates in `controller_templates/`, which read as C with the 
 prefix becomes the name of the robot, and `//TABLES//` its numbers.
 """
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -39,14 +38,6 @@ MARK = "//TABLES//"
 CORE = ("controller.h", "controller.c")
 PROGRAMS = ("ideal_arm.h", "example.c", "timing.c", "self_test.c",
             "ros2_control/simulated_arm.h", "ros2_control/simulated_arm.c")  # fmt: skip
-CMAKE = """
-if(UNIX)
-  add_executable(ROBOT_timing timing.c)
-  target_link_libraries(ROBOT_timing ROBOT_controller)
-endif()
-
-include(ros2_control/plugin.cmake)
-"""
 
 
 def controller_package(
@@ -95,16 +86,8 @@ def controller_package(
         own = file if file in PROGRAMS else f"{name}_{file}"
         files[own] = head + _folded_rows(text.replace("\n\n\n", "\n\n"))
     compiled = [file for file in files if file.endswith(".c") and file not in PROGRAMS]
-    files["CMakeLists.txt"] = cmake(f"{name}_controller", name, compiled) + CMAKE.replace(
-        "ROBOT", name
-    )
+    files["CMakeLists.txt"] = cmake(f"{name}_controller", name, compiled, is_controller=True)
     return with_notice(files | plugin_files(design, name, sources))
-
-
-def source_of(path: Path) -> str:
-    """A file by its name and content, for the head of generated files."""
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return f"{path.name}, SHA-256 {digest[:32]}"
 
 
 def _folded_rows(text: str) -> str:

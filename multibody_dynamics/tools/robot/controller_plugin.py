@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
-from xml.etree import ElementTree
 
 import numpy as np
 import yaml
@@ -25,11 +24,12 @@ from ...dynamics.core import Array, record_fields
 from ...dynamics.elastic import resting_second_outputs
 from ...dynamics.motion import streams
 from ...dynamics.rigid import gravity_forces
+from ...reporting.templates import rendered
 from .generated_design import ControllerDesign, motors_at_rest, rest_of_motors, start_position
-from .urdf_text import add
 
 FOLDER = "ros2_control"
 TEMPLATES = Path(__file__).parent / "controller_templates" / FOLDER
+ROBOT = Path(__file__).parent / "templates" / "robot.urdf"
 FROM_TEMPLATES = (
     *(f"{FOLDER}/{file}" for file in ("plugin.hpp", "plugin.cpp", "action.hpp", "action.cpp",
                                       "trajectory.hpp", "trajectory.cpp", "targets.hpp",
@@ -40,11 +40,6 @@ FROM_TEMPLATES = (
     *(f"test/{file}" for file in ("bench.hpp", "plugin_test.cpp", "plugin_timing.cpp",
                                   "interruptions.h")),
 )  # fmt: skip
-PARAMETERS_MARK = "//PARAMETERS//"
-TABLES_MARK = "//TABLES//"
-INTERFACES_MARK = "//INTERFACES//"
-MOTOR_STATES_MARK = "//MOTOR_STATES//"
-PAUSE_MARK = "//PAUSE//"
 MOTOR_STATES = "motor_state_broadcaster"
 HARDWARE = {"simulated_arm": "SimulatedArm", "mock_hardware": "mock_components/GenericSystem"}
 STATE_RATE = 50.0  # Hz
@@ -106,12 +101,15 @@ def plugin_files(design: ControllerDesign, name: str, sources: Sequence[str]) ->
     templates = {path.name: path.read_text(encoding="utf-8") for path in TEMPLATES.iterdir()}
     templates["package.xml"] = templates["package.xml"].replace("VERSION", __version__)
     texts = {place: _named(templates[Path(place).name], place, name) for place in FROM_TEMPLATES}
+    pause = c_source.literal(streams.LONGEST_INTERVAL, "double")  # ends a stream
+    position, velocity = _motor_interfaces(design)
     tables = {
-        PARAMETERS_MARK: "\n".join(_assignments(design)),
-        TABLES_MARK: _test_tables(design),
-        INTERFACES_MARK: _limits(design),
-        MOTOR_STATES_MARK: _motor_states(design),
-        PAUSE_MARK: _pause(),
+        "//PARAMETERS//": "\n".join(_assignments(design)),
+        "//TABLES//": _test_tables(design),
+        "//INTERFACES//": _limits(design),
+        "//MOTOR_STATES//": f'constexpr const char * MOTOR_POSITION = "{position}";\n'
+        f'constexpr const char * MOTOR_VELOCITY = "{velocity}";\n',
+        "//PAUSE//": f"constexpr double LONGEST_INTERVAL = {pause}; /* s */\n",
     }
     for place, text in texts.items():
         for mark, table in tables.items():
@@ -317,44 +315,18 @@ def _controllers(design: ControllerDesign, name: str) -> str:
 def _robot_with(hardware: str, design: ControllerDesign, name: str) -> str:
     """A robot without geometry, with simulated hardware or with one that does not move."""
     motors, q = design.actuators.motor_names, start_position(design)
-    moves = hardware == "simulated_arm"
     states: dict[str, dict[str, float]] = {}
     for joints, at, interfaces in (
         (design.model.joint_names, q, ("position", "velocity")),
         (motors, motors_at_rest(design, q), _motor_interfaces(design)),
     ):
         for joint, x in zip(joints, at, strict=True):
-            states.setdefault(joint, {}).update(zip(interfaces, (x, 0.0), strict=True))
-    robot = ElementTree.Element("robot", name=name)
-    add(robot, "link", name="base")
-    for joint in states:
-        add(robot, "link", name=f"link_of_{joint}")
-        element = add(robot, "joint", name=joint, type="continuous")
-        add(element, "parent", link="base")
-        add(element, "child", link=f"link_of_{joint}")
-        add(element, "axis", xyz="0 0 1")
-    plugin = f"{name}_controller/{HARDWARE[hardware]}" if moves else HARDWARE[hardware]
-    for system, kind, used in (
-        (f"{name}_rehearsal", "actuator", f"{name}_controller/Rehearsal"),
-        (hardware, "system", plugin),
-    ):
-        control = add(robot, "ros2_control", name=system, type=kind)
-        add(add(control, "hardware"), "plugin").text = used
-    for joint, interfaces in states.items():
-        element = add(control, "joint", name=joint)
-        if joint in motors:
-            add(element, "command_interface", name="effort")
-        for interface, x in interfaces.items():
-            state = add(element, "state_interface", name=interface)
-            add(state, "param", name="initial_value").text = repr(float(x))
-    ElementTree.indent(robot)
-    return ElementTree.tostring(robot, encoding="unicode") + "\n"
-
-
-def _motor_states(design: ControllerDesign) -> str:
-    names = ("MOTOR_POSITION", "MOTOR_VELOCITY")
-    pairs = zip(names, _motor_interfaces(design), strict=True)
-    return "".join(f'constexpr const char * {name} = "{text}";\n' for name, text in pairs)
+            states.setdefault(joint, {}).update(zip(interfaces, (float(x), 0.0), strict=True))
+    own = hardware == "simulated_arm"
+    plugin = f"{name}_controller/{HARDWARE[hardware]}" if own else HARDWARE[hardware]
+    return rendered(
+        ROBOT, name=name, hardware=hardware, plugin=plugin, states=states, motors=motors
+    )
 
 
 def _limits(design: ControllerDesign) -> str:
@@ -368,12 +340,6 @@ def _limits(design: ControllerDesign) -> str:
         "VARIABLE_JOINT": _variable_joints(design),
     }
     return "".join(c_types.table_definition(name, np.array(row)) for name, row in tables.items())
-
-
-def _pause() -> str:
-    """What ends a stream."""
-    pause = c_source.literal(streams.LONGEST_INTERVAL, "double")
-    return f"constexpr double LONGEST_INTERVAL = {pause}; /* s */\n"
 
 
 def _test_tables(design: ControllerDesign) -> str:

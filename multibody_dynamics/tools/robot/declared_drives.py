@@ -8,11 +8,13 @@ motorInertia). :func:`springs_file` writes it as the YAML file that the controll
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 
 from ...dynamics.model import MultibodyModel, urdf_document
+from ...reporting.templates import rendered
 
+TEMPLATE = Path(__file__).parent / "templates" / "springs.yaml"
 SPRING = {
     "K": "stiffness",
     "stiffness": "stiffness",
@@ -102,49 +104,12 @@ def springs_file(path: str | PathLike[str], model: MultibodyModel) -> str:
     its line is then a comment, to be completed, and :func:`.load_actuators` names the joint.
     """
     known = {drive.joint: drive.numbers for drive in declared_drives(path, model)}
-    lines = [
-        f"# Springs and motors of {Path(fspath(path)).name}, as far as it declares them; complete"
-        " the lines with ???",
-        "",
-        "joints:",
-    ]
+    joints = []
     for j, joint in enumerate(model.joint_names):
-        numbers = dict(known.get(joint, {}))
-        is_prismatic = model.joint_types[j] == "prismatic"
         limits = {"torque_limit": model.limits.effort[j], "speed_limit": model.limits.velocity[j]}
-        numbers |= {key: x for key, x in limits.items() if 0.0 < x < float("inf")}
-        lines += _entry(joint, numbers, is_prismatic)
-    return "\n".join(lines) + "\n"
-
-
-def _entry(joint: str, numbers: dict[str, float], is_prismatic: bool) -> Iterator[str]:
-    def quantity(key: str, side: str = "link") -> str:
-        unit = UNITS[key][is_prismatic]
-        return f"{{value: {numbers[key]!r}, unit: {unit}, side: {side}}}"
-
-    numbers = {key: float(x) for key, x in numbers.items()}
-    yield f'  "{joint}":'
-    if is_prismatic:
-        yield "    motion: prismatic"
-    if "stiffness" in numbers:
-        yield f"    spring: {{law: linear, stiffness: {quantity('stiffness')}}}"
-        if "damping" in numbers:
-            yield f"    # in the braces of the spring: damping: {quantity('damping')}"
-    else:
-        yield "    spring: rigid"
-    yield "    motor:"
-    yield f"      gear_ratio: {abs(numbers.get('gear_ratio', 1.0))!r}"
-    if "inertia" in numbers:
-        yield f"      inertia: {quantity('inertia', 'motor')}"
-    else:
-        unit = UNITS["inertia"][is_prismatic]
-        yield f"      # inertia: {{value: ???, unit: {unit}, side: motor}}  # of the rotor"
-    if "viscous_friction" in numbers:
-        yield f"      viscous_friction: {quantity('viscous_friction')}"
-    if "coulomb_friction" in numbers:
-        yield f"      coulomb_friction: {quantity('coulomb_friction')}"
-        numbers["coulomb_velocity"] = COULOMB_VELOCITY
-        yield f"      coulomb_velocity: {quantity('coulomb_velocity')}"
-    for key in ("torque_limit", "speed_limit"):
-        if key in numbers:
-            yield f"      {key}: {quantity(key)}"
+        numbers = known.get(joint, {}) | {k: x for k, x in limits.items() if 0.0 < x < float("inf")}
+        if "coulomb_friction" in numbers:
+            numbers["coulomb_velocity"] = COULOMB_VELOCITY
+        numbers = {key: float(x) for key, x in numbers.items()}
+        joints.append((joint, model.joint_types[j] == "prismatic", numbers))
+    return rendered(TEMPLATE, file=Path(path).name, joints=joints, units=UNITS)

@@ -30,7 +30,7 @@ from ...dynamics.lie import se3
 from ...dynamics.model import MultibodyModel, inertia, load_urdf, parse_urdf
 from ...dynamics.rigid import inverse_dynamics
 from ...resources import share_directory
-from .urdf_text import UrdfText, add, inertial_block, origin_pose
+from .urdf_text import UrdfText, inertial_block, origin_pose
 
 Element = ElementTree.Element
 
@@ -68,8 +68,8 @@ class Files(NamedTuple):
 def prepare(
     folder: Path,
     *,
-    robot: str = "",
-    elastic_joints: str = "",
+    robot: str | Path = "",
+    elastic_joints: str | Path = "",
     initial: str = "",
     lock: str = "",
     namespace: str = "",
@@ -331,6 +331,11 @@ def _prefix(root: Element, prefix: str) -> None:
 def _text(root: Element) -> str:
     ElementTree.indent(root)
     return '<?xml version="1.0"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def add(parent: Element, tag: str, **attributes: str) -> Element:
+    """A new child of an element."""
+    return ElementTree.SubElement(parent, tag, attributes)
 
 
 def _named(root: Element, tag: str, name: str) -> Element:

@@ -162,7 +162,13 @@ def design_controller(
     assert isinstance(hold, HoldController)
     position = design_position(model, options)
     parameters = _parameters(model, actuators, options, law, hold, position)
-    _refuse_what_the_controller_refuses(parameters)
+    outside = record_fields.outside(CycleSettings(**parameters))
+    for each in record_fields.declared_fields(CycleSettings):
+        if each.name == outside:  # the controller in C could not be initialised
+            raise InputError(
+                f"{outside}{REMARKS.get(outside, '')} is {parameters[outside]}: must be within"
+                f" {each.field.within} ({each.field.meaning})"
+            )
     stream = _stream_limits(model, actuators, parameters)
     return ControllerDesign(model, actuators, options, *settings, law, hold, parameters, stream)
 
@@ -260,17 +266,6 @@ def _parameters(
         "recovers": int(options.recovers),
     }
     return {name: values[name] for name in CycleSettings._fields}
-
-
-def _refuse_what_the_controller_refuses(parameters: dict[str, Any]) -> None:
-    """Raise InputError for settings with which the controller in C could not be initialised."""
-    name = record_fields.outside(CycleSettings(**parameters))
-    for each in record_fields.declared_fields(CycleSettings):
-        if each.name == name:
-            raise InputError(
-                f"{name}{REMARKS.get(name, '')} is {parameters[name]}: must be within"
-                f" {each.field.within} ({each.field.meaning})"
-            )
 
 
 def _row(name: str, value: Any, count: int) -> Array:

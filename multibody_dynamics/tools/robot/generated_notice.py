@@ -16,18 +16,14 @@ def with_notice(files: Mapping[str, str]) -> dict[str, str]:
 
     Templates have a notice of their own, which the generated head may precede; it is removed.
     """
-    return {path: _with_notice(path, text) for path, text in files.items()}
-
-
-def _with_notice(path: str, text: str) -> str:
-    kind = Path(path).suffix
-    if kind in (".c", ".h"):
-        head = c_source.comment(NOTICE)
-    elif kind in (".cpp", ".hpp"):
-        head = "".join(f"// {line}\n" for line in NOTICE)
-    elif kind in (".py", ".cmake", ".txt"):
-        head = "".join(f"# {line}\n" for line in NOTICE)
-    else:
-        return text
-    head += "\n"
-    return head + text.replace(head, "", 1)
+    heads = {
+        (".c", ".h"): c_source.comment(NOTICE),
+        (".cpp", ".hpp"): "".join(f"// {line}\n" for line in NOTICE),
+        (".py", ".cmake", ".txt"): "".join(f"# {line}\n" for line in NOTICE),
+    }
+    of_kind = {kind: f"{head}\n" for kinds, head in heads.items() for kind in kinds}
+    found = {}
+    for path, text in files.items():
+        head = of_kind.get(Path(path).suffix, "")
+        found[path] = head + (text.replace(head, "", 1) if head else text)
+    return found

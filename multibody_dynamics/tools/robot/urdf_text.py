@@ -10,7 +10,6 @@ as it is, byte for byte: comments, order, white space, elements of other program
 import re
 from dataclasses import dataclass, field
 from typing import Any
-from xml.etree import ElementTree
 from xml.parsers import expat
 
 import numpy as np
@@ -237,11 +236,6 @@ class UrdfText:
 
     def _newline(self) -> str:
         return "\r\n" if b"\r\n" in self.data else "\n"
-
-
-def add(parent: ElementTree.Element, tag: str, **attributes: str) -> ElementTree.Element:
-    """A new child of an element."""
-    return ElementTree.SubElement(parent, tag, attributes)
 
 
 def origin_pose(xyz: Array, rpy: Array) -> Array:

@@ -3,9 +3,8 @@
 
 """Writes identified parameters into the files of a robot, and lists what changed."""
 
-import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,9 @@ from ... import __version__
 from ...dynamics.core import Array, InputError
 from ...dynamics.model import MultibodyModel
 from ...dynamics.model.inertia import decompose, spatial_inertia
+from ...reporting.templates import rendered
 from ..base.models import load_robot
+from ..base.provenance import digest_of
 from .actuator_changes import write_actuators
 from .changes_table import Change, WrittenBack
 from .identified_results import (
@@ -32,6 +33,8 @@ from .identified_results import (
 )
 from .lumped_inertia import write_body
 from .urdf_text import MATRIX, UrdfText, inertial_block
+
+TEMPLATES = Path(__file__).parent / "templates"
 
 
 def write_back(
@@ -50,7 +53,8 @@ def write_back(
     _write_friction(written, text, model, results, elastic=elastic_joints is not None)
     written.files[urdf.name] = text.edited(comment)
     if b"xacro" in text.data and blocks:
-        written.files["inertials.xacro"] = _xacro(blocks, comment).encode()
+        macros = rendered(TEMPLATES / "inertials.xacro", blocks=blocks, comment=comment)
+        written.files["inertials.xacro"] = macros.encode()
         written.notes.append(
             "inertials.xacro: the same inertials for the xacro file from which the URDF was made"
         )
@@ -86,17 +90,13 @@ def provenance(results: Results, original: Path, today: date | None = None) -> s
     lines = [
         f"Identified parameters, written by multibody_dynamics {__version__}"
         f" on {(today or date.today()).isoformat()}",
-        f"  into   {original.name} (sha256 {_hash(original)})",
+        f"  into   {original.name} (sha256 {digest_of(original)})",
     ]
     for source in results.sources:
-        lines.append(f"  from   {source.name} (sha256 {_hash(source)})")
+        lines.append(f"  from   {source.name} (sha256 {digest_of(source)})")
         if source.name == REPORT:
             lines += [f"  {line}" for line in _figures_of(source)]
     return "\n".join(lines)
-
-
-def _hash(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
 
 
 def _figures_of(report: Path) -> Iterable[str]:
@@ -175,22 +175,6 @@ def _of_link(text: UrdfText, link: str) -> tuple[float, Array, Array]:
     M = edited.inertia(link)
     assert M is not None
     return decompose(M)
-
-
-def _xacro(blocks: Mapping[str, str], comment: str) -> str:
-    """Macros with the inertials of the changed links, to be called in place of the old ones."""
-    safe = comment.replace("--", "- -")
-    lines = [
-        '<?xml version="1.0"?>',
-        f"<!-- {safe}",
-        "     Include this file, and write <xacro:inertial_LINK/> in place of the <inertial> of",
-        "     each link; or paste the blocks. -->",
-        '<robot xmlns:xacro="http://www.ros.org/wiki/xacro">',
-    ]
-    for link, block in blocks.items():
-        inner = "\n".join(f"    {line}" for line in block.splitlines())
-        lines += [f'  <xacro:macro name="inertial_{link}">', inner, "  </xacro:macro>"]
-    return "\n".join([*lines, "</robot>", ""])
 
 
 # Friction

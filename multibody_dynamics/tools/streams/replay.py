@@ -16,17 +16,17 @@ from ...dynamics.core import SECOND, Array, RequestError
 from ...dynamics.elastic import Actuators
 from ...dynamics.model import MultibodyModel
 from ...dynamics.motion import JointCommandLimits, StreamLimits, streams
-from ...dynamics.plant import ElasticRobot, Plant
+from ...dynamics.plant import ElasticRobot
 from ...dynamics.rigid import inverse_dynamics
 from ...reporting.figures import new_figure
 from ...reporting.page import Page
+from ...simulation.mujoco_robot import MujocoRobot
 from ..view.viewed_motion import RATE, ViewedMotion
 from .stream_files import RecordedStream
 
 PERIOD = 1e-3  # s
 BEFORE = 1.0  # s at rest before the first message
 AFTER = 1.5  # s after the last target
-PLANTS = ("internal", "mujoco")
 ORDERS = ("q", "q'", "q''", "q'''", "q''''")
 
 
@@ -61,15 +61,6 @@ class Replay:
         return np.asarray(np.abs(np.diff(self.torque, axis=0)).max(axis=0) / PERIOD)
 
 
-def plant_of(name: str, model: MultibodyModel, actuators: Actuators) -> Plant:
-    """One of PLANTS."""
-    if name == "internal":
-        return ElasticRobot(model, actuators)
-    from ...simulation.mujoco_robot import MujocoRobot
-
-    return MujocoRobot(model, actuators)
-
-
 def replay(
     model: MultibodyModel,
     actuators: Actuators,
@@ -90,7 +81,8 @@ def replay(
     Raises InputError for other joints.
     """
     stream = stream.ordered(model.joint_names)
-    robot = plant_of(plant, model, actuators)
+    kind = ElasticRobot if plant == "internal" else MujocoRobot
+    robot = kind(model, actuators)
     start = np.clip(stream.messages[0].positions[0], model.limits.lower, model.limits.upper)
     robot.reset(start)
     settings = FlatnessSettings(law="motor_pd")

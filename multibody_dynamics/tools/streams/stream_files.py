@@ -163,15 +163,14 @@ def _of_bag(bag: Bag, topic: str) -> RecordedStream:
         if tables[0] is None:
             continue  # a trajectory without points is a stop
         stamp = read.header.stamp.sec * 10**9 + read.header.stamp.nanosec or at
-        since = [_nanoseconds(each) for each in points] if kind == TRAJECTORY else [0]
+        since = [0]
+        if kind == TRAJECTORY:
+            offsets = (each.time_from_start for each in points)
+            since = [each.sec * 10**9 + each.nanosec for each in offsets]
         due = 1e-9 * (np.array(since) + (stamp - bag.overview.begin))
         arrival = 1e-9 * (at - bag.overview.begin)
         messages.append(StreamMessage(arrival, due, tables[0], tables[1]))
     return RecordedStream(names, tuple(messages))
-
-
-def _nanoseconds(point: Any) -> int:
-    return int(point.time_from_start.sec * 10**9 + point.time_from_start.nanosec)
 
 
 def _table_of(points: Sequence[Any], field: str, order: Sequence[int]) -> Array | None:

@@ -120,17 +120,17 @@ def _conditions() -> Iterator[Condition]:
         ("gear-error", "gear error of 0.5 mrad", gear),
         ("drives", "friction of links and motors, hysteresis and gear error", together),
     ):
-        for base, known, end, told in (
+        for base, known, end, remark in (
             (0.0, False, "", ""),
             (0.0, True, "-known", ", known"),
             (PREPARED_FOR, False, "-default", PREPARED),
         ):
-            yield Condition(f"{key}{end}", f"{title}{told}", "effects", base_frequency=base,
+            yield Condition(f"{key}{end}", f"{title}{remark}", "effects", base_frequency=base,
                             effects=tuple(own.items()), has_terms=known)  # fmt: skip
     for hertz in (5, 10, 20):
         soft = {"base_frequency": float(hertz), "base_inertia": 0.2}
-        for base, end, told in ((0.0, "-unknown", ""), (PREPARED_FOR, "", PREPARED)):
-            yield Condition(f"base-{hertz}{end}", f"base of {hertz} Hz{told}", "effects",
+        for base, end, remark in ((0.0, "-unknown", ""), (PREPARED_FOR, "", PREPARED)):
+            yield Condition(f"base-{hertz}{end}", f"base of {hertz} Hz{remark}", "effects",
                             base_frequency=base, effects=tuple(soft.items()))  # fmt: skip
 
 

@@ -5,13 +5,12 @@
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...dynamics.control import MotionLimits, scale_time, slow_down
+from ...dynamics.control import QUANTITIES, MotionLimits, scale_time, slow_down
 from ...dynamics.core import Array, InputError
 from ...dynamics.elastic import Actuators, load_actuators, resting_second_outputs
 from ...dynamics.model import MultibodyModel
@@ -22,7 +21,6 @@ from ...simulation.mujoco_robot import MujocoRobot
 from ..base.models import load_quietly
 from ..base.node_parameters import CONTROLLER, TRAJECTORY, read_parameters
 
-PLANTS = ("internal", "mujoco")
 STIFFNESSES = (0.5, 1.0, 5.0)
 """Factors of the stiffness of all springs. The springs of the built-in robots have the stiffness of
 series elastic actuators. Half of it makes a soft arm; five times as much approaches the stiffness
@@ -216,15 +214,8 @@ def motion_of(source: RobotSource, model: MultibodyModel, actuators: Actuators) 
     for factor in STIFFNESSES if not actuators.is_damped.any() else ():
         springs = _stiffened(actuators, factor)
         limits = MotionLimits.of_robot(model, springs)
-        if any(np.isfinite(np.asarray(row, dtype=float)).any() for row in _limit_rows(limits)):
+        if any(np.isfinite(getattr(limits, name)).any() for name in QUANTITIES):
             outputs = _outputs(source, springs, factor)
             scaling = scale_time(motion, model, springs, limits, stiffness=outputs)
             slowest = max(slowest, scaling.factor)
     return slow_down(motion, slowest)
-
-
-def _limit_rows(limits: MotionLimits) -> list[object]:
-    names = ("joint_torque", "joint_speed", "joint_acceleration", "joint_jerk", "motor_torque",
-             "motor_speed", "deflection")  # fmt: skip
-    rows = (getattr(limits, name) for name in names)
-    return [inf if row is None else row for row in rows]

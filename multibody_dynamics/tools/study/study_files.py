@@ -10,13 +10,13 @@ import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
 from math import inf, isfinite, nan
 from pathlib import Path
 from typing import Any
 
-from ... import __version__
 from ...dynamics.core import InputError
+from ...reporting.page import finite, write_json
+from ..base.provenance import versions
 from .conditions import CONDITIONS, GROUPS
 from .equal_noise import TOLERANCE, EqualNoise
 from .single_run import CHECKED, ENDING, LOST, SWING, Outcome
@@ -33,14 +33,8 @@ CSV_COLUMNS = ("robot", "stiffness", "plant", "law", "number", "condition", "dra
 
 def origin(seconds: float) -> dict[str, str]:
     """Versions, processor and duration of a study that took `seconds`."""
-    found = {"multibody_dynamics": __version__, "python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed"
     cores = {"processor": processor(), "cores": str(os.cpu_count())}
-    return found | cores | {"minutes": f"{seconds / 60.0:.1f}"}
+    return versions(PACKAGES) | cores | {"minutes": f"{seconds / 60.0:.1f}"}
 
 
 def processor() -> str:
@@ -59,8 +53,7 @@ def processor() -> str:
 def write_tables(tables: StudyTables, folder: Path) -> None:
     """Write study.json, with everything, and study.csv, one row per law and condition."""
     folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(as_dict(tables), indent=1, ensure_ascii=False, allow_nan=False)
-    (folder / "study.json").write_text(text + "\n", encoding="utf-8")
+    write_json(as_dict(tables), folder / "study.json")
     with (folder / "study.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(CSV_COLUMNS)
@@ -71,7 +64,7 @@ def as_dict(tables: StudyTables) -> dict[str, Any]:
     """Everything, for JSON; None where not finite."""
     study, results = tables.study, tables.results
     laws = [STUDIED_LAWS[key] for key in dict.fromkeys(each.law for each in results.calibrations)]
-    return {
+    content = {
         "format": FORMAT,
         "origin": dict(tables.origin),
         "study": {
@@ -105,6 +98,7 @@ def as_dict(tables: StudyTables) -> dict[str, Any]:
         ],
         "stability": [_arm(each.arm) | _named(each, JUDGEMENT) for each in results.judgements],
     }
+    return dict(finite(content))
 
 
 # Names in the files, and of the fields
@@ -115,9 +109,8 @@ JUDGEMENT = {"law": "law", "error": "error", "unstable share": "unstable", "grow
 
 
 def _named(value: Any, names: Mapping[str, str]) -> dict[str, Any]:
-    """The fields of a value; None where they are not finite."""
-    row = {name: getattr(value, field) for name, field in names.items()}
-    return {name: x if isinstance(x, str) or isfinite(x) else None for name, x in row.items()}
+    """The fields of a value."""
+    return {name: getattr(value, field) for name, field in names.items()}
 
 
 def _fields(row: Mapping[str, Any], names: Mapping[str, str], missing: float = nan) -> Any:

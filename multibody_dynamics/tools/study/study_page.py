@@ -28,7 +28,7 @@ from .model_errors import PARTS
 from .single_run import CHECKED, LOST, SWING
 from .studied_laws import NOT_STUDIED, REFERENCE, STUDIED_LAWS, StudiedLaw
 from .studied_robots import load_arm
-from .study_plan import JUDGED_DELAY, JUDGED_ERRORS, ArmKey
+from .study_plan import JUDGED_DELAY, JUDGED_ERRORS, ArmKey, arms_of
 from .study_tables import StudyTables, figure
 
 BROWN = "#7A4B1E"
@@ -42,6 +42,8 @@ COLOURS = {
     "sf-coupled": BROWN,
 }
 NARROW = 9.0  # inches: narrower pictures have fewer columns in the legend
+ALL_OFF = {0.0: "exact"} | {100 * e: f"all-{100 * e:g}" for e in ERRORS}
+"""The conditions with all parameters off, by their error in percent."""
 LOST_MARK = 1.6  # times the last finite error: where lost runs are marked
 
 
@@ -122,7 +124,7 @@ def _noise(page: Page, tables: StudyTables) -> None:
         "this number); for joint impedance, it is the ratio of the stiffness of the links to that "
         "of the springs."
     )
-    arms = [arm for arm in _arms(tables) if (arm, REFERENCE) in tables.calibrations]
+    arms = [arm for arm in arms_of(tables.study) if (arm, REFERENCE) in tables.calibrations]
 
     def number(arm: ArmKey, law: str) -> str:
         found = tables.calibrations.get((arm, law))
@@ -148,7 +150,7 @@ def _errors(page: Page, tables: StudyTables) -> None:
         "cross: lost."
     )
     page.figure(draw_errors(tables, tables.given_arms()), "errors over the error of the model")
-    _law_tables(page, tables, _arms(tables), conditions)
+    _law_tables(page, tables, arms_of(tables.study), conditions)
 
 
 def _parts(page: Page, tables: StudyTables) -> None:
@@ -182,7 +184,7 @@ def _rates(page: Page, tables: StudyTables) -> None:
         ("robot", *(each.title for each in conditions)),
         (
             (arm_title(tables, arm), *(gains(arm, each.key) for each in conditions))
-            for arm in _arms(tables)
+            for arm in arms_of(tables.study)
         ),
     )
 
@@ -292,14 +294,6 @@ SECTIONS: tuple[Callable[[Page, StudyTables], None], ...] = (
 # Tables
 
 
-def _arms(tables: StudyTables) -> list[ArmKey]:
-    return [
-        ArmKey(robot, factor)
-        for robot in tables.study.robots
-        for factor in tables.study.stiffnesses
-    ]
-
-
 def _law_tables(
     page: Page, tables: StudyTables, arms: Sequence[ArmKey], conditions: Sequence[Condition]
 ) -> None:
@@ -321,15 +315,14 @@ def _law_rows(
 # Pictures
 
 
-def _axes_of(titles: Sequence[str], x: str, y: str = "", *, log: bool = True) -> tuple[Any, Any]:
+def _axes_of(titles: Sequence[str], x: str, y: str = "") -> tuple[Any, Any]:
     """A figure with axes side by side, which share a logarithmic scale of the errors."""
     size = max(6.5, 4.6 * len(titles)), 4.5
-    figure, axes = new_figure(1, len(titles), size, sharey=log, squeeze=False)
+    figure, axes = new_figure(1, len(titles), size, sharey=True, squeeze=False)
     for axis, title in zip(axes[0], titles, strict=True):
         axis.set_title(title, fontsize=9)
         axis.set_xlabel(x)
-        if log:
-            axis.set_yscale("log")
+        axis.set_yscale("log")
     axes[0, 0].set_ylabel(y or "rms error of the links  [mrad]")
     return figure, axes[0]
 
@@ -354,8 +347,7 @@ def style_of(law: StudiedLaw) -> dict[str, Any]:
 def draw_errors(tables: StudyTables, arms: Sequence[ArmKey]) -> Any:
     """rms error over the error of the model: median, and worst draw dotted."""
     figure, axes = _axes_of(_titles(arms), "error of all parameters  [%]")
-    keys = ["exact", *(f"all-{100 * e:g}" for e in ERRORS)]
-    x = [0.0, *(100 * e for e in ERRORS)]
+    x, keys = list(ALL_OFF), ALL_OFF.values()
     for axis, arm in zip(axes, arms, strict=True):
         for law in tables.laws(arm):
             _line(axis, x, [_median(tables, arm, law.key, key) for key in keys], law)
@@ -406,8 +398,7 @@ def draw_rates(tables: StudyTables) -> Any:
     figure, axes = _axes_of(titles, "error of all parameters  [%]",
                             "error without rates / with rates")  # fmt: skip
     marks = dict(zip(sorted(factors), ("o", "s", "^", "D", "v"), strict=False))
-    keys = ["exact", *(f"all-{100 * e:g}" for e in ERRORS)]
-    x = [0.0, *(100 * e for e in ERRORS)]
+    x, keys = list(ALL_OFF), ALL_OFF.values()
     for axis, robot in zip(axes, robots, strict=True):
         for factor in factors:
             for pair, colour in (("-comp", VERMILION), ("", BLUE)):

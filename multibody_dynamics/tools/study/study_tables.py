@@ -10,11 +10,11 @@ from math import inf, isfinite
 from statistics import median
 from typing import NamedTuple
 
+from ...simulation import PLANTS
 from .conditions import CONDITIONS, Condition
 from .equal_noise import EqualNoise
 from .single_run import Outcome
 from .studied_laws import StudiedLaw
-from .studied_robots import PLANTS
 from .study_plan import ArmKey, Judgement, Study, StudyResults
 
 MILLI = 1e3
@@ -71,9 +71,9 @@ class StudyTables:
         """By arm, key of the law and error of the model."""
         return {(each.arm, each.law, each.error): each for each in self.results.judgements}
 
-    def cell(self, arm: ArmKey, law: str, condition: str, plant: str = "") -> Cell | None:
+    def cell(self, arm: ArmKey, law: str, condition: str) -> Cell | None:
         """The result of a law under a condition; None if it was not studied."""
-        return self.cells.get((arm, plant or self.plant, law, condition))
+        return self.cells.get((arm, self.plant, law, condition))
 
     def on_both(self, arm: ArmKey, law: str, condition: str) -> tuple[Cell, Cell] | None:
         """The results on the internal plant and on MuJoCo, of the draws that both have; None if

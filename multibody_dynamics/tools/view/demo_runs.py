@@ -15,11 +15,6 @@ from ..demo.analysis import DemoRun, load_control_runs, load_runs
 from .viewed_motion import ViewedMotion, viewed_recording
 
 
-def is_demo(folder: Path) -> bool:
-    """Whether it is the output folder of a demo."""
-    return (folder / PARAMETERS).is_file()
-
-
 def viewed_run(path: Path) -> tuple[DemoRun, ViewedMotion]:
     """One run: a recording of a demo, or the first one in its folder. Raises InputError if there is
     none."""

@@ -94,12 +94,12 @@ class RobotScene:
             pose = forward_kinematics(model, state.q).pose
             self._place("links", pose)
             deflection = state.motor - state.q
-            bent = state.q + look.magnification * np.nan_to_num(deflection)
-            visible = bool(look.twin and np.isfinite(deflection).any() and model.reaches(bent))
+            magnified = state.q + look.magnification * np.nan_to_num(deflection)
+            visible = bool(look.twin and np.isfinite(deflection).any() and model.reaches(magnified))
             if self._twin.visible != visible:
                 self._twin.visible = visible
             if visible:
-                self._place("motors", forward_kinematics(model, bent).pose)
+                self._place("motors", forward_kinematics(model, magnified).pose)
             self._colour(state.torque[0], look.colours)
             self._draw_arrows(state, pose, look.arrows)
 

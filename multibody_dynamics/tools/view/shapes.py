@@ -18,10 +18,11 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import NDArray
 
-from ...dynamics.core import Array, InputError
+from ...dynamics.core import Array
 from ...dynamics.identification import link_skeleton
-from ...dynamics.lie import se3, so3
+from ...dynamics.lie import se3
 from ...dynamics.model import MultibodyModel, urdf_document
+from ..robot.urdf_text import origin_pose
 
 PLAIN = (206, 211, 217)  # colour of shapes that have none
 JOINT = (120, 128, 138)  # of the joints between capsules
@@ -179,12 +180,8 @@ class _Finder:
 def _origin(element: ElementTree.Element | None) -> Array:
     if element is None:
         return np.eye(4)
-    roll, pitch, yaw = _numbers(element.get("rpy", "0 0 0"))
-    x, y, z = np.eye(3)
-    rotation = so3.exp(yaw * z) @ so3.exp(pitch * y) @ so3.exp(roll * x)
-    return np.asarray(
-        se3.from_rotation_translation(rotation, _numbers(element.get("xyz", "0 0 0")))
-    )
+    xyz, rpy = (_numbers(element.get(name, "0 0 0")) for name in ("xyz", "rpy"))
+    return origin_pose(xyz, rpy)
 
 
 def _numbers(text: str) -> Array:
@@ -244,11 +241,3 @@ def _capsules(model: MultibodyModel) -> Iterator[Shape]:
         mesh = trimesh.creation.cylinder(radius=WIDE * radius, height=3.2 * radius, sections=40)
         mesh.apply_transform(se3.inverse(in_joint))
         yield Shape(body, np.asarray(mesh.vertices), np.asarray(mesh.faces), JOINT)
-
-
-def urdf_text(path: Path) -> bytes:
-    """The text of a URDF file. Raises InputError if it cannot be read."""
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None

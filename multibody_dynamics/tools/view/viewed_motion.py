@@ -6,20 +6,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...dynamics.core import Array, InputError, file_reader, read_arrays
+from ...dynamics.core import SECOND, Array, InputError, file_reader, read_arrays
 from ...dynamics.elastic import Actuators, motor_motion, resting_second_outputs
 from ...dynamics.identification import HIGHEST, ZeroPhaseFilter
 from ...dynamics.model import MultibodyModel
 from ...dynamics.motion import Reference
 from ...dynamics.rigid import gravity_forces, inverse_dynamics
 from ...validation.doubtful_signals import doubtful_pace
-from ...validation.recordings import Bag, Recording, read_columns, read_signals
+from ...validation.recordings import (
+    ALL_JOINTS,
+    Bag,
+    JointSamples,
+    JointSelection,
+    Recording,
+    read_columns,
+    read_signals,
+)
 from ...validation.recordings.bag_library import message_types
 from ...validation.trajectory_files import MESSAGE, read_points
 from ..base.recording import Recording as DemoRecording
@@ -38,6 +46,7 @@ LINKS, MOTORS, ERRORS, EXTERNAL = (
     "tracking_error",
     "external_torque",
 )
+_Signals = dict[str, list[JointSamples]]  # by name; wrenches are named after their links
 PUBLISHED = ("torque", "torque_rate", "torque_acceleration")  # Q, Q', Q'' of the feedforward
 
 
@@ -145,11 +154,7 @@ def read_view(
     path: Path,
     model: MultibodyModel,
     actuators: Actuators | None = None,
-    *,
-    topics: Sequence[str] = (),
-    motor_topic: str = "",
-    prefix: str = "",
-    held: Mapping[str, float] | None = None,
+    selection: JointSelection = ALL_JOINTS,
     cutoff: float = CUTOFF,
 ) -> ViewedMotion:
     """A motion from a file: a trajectory (.yaml, .csv with q alone, bag with a JointTrajectory), a
@@ -162,9 +167,9 @@ def read_view(
     """
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")
-    held = dict(held or {})
     if path.suffix in (".yaml", ".yml") or _is_trajectory(path):
-        return planned(path.name, motion_through(read_points(path), model, held), model, actuators)
+        motion = motion_through(read_points(path), model, selection.held)
+        return planned(path.name, motion, model, actuators)
     if path.suffix == ".csv" and not path.is_dir():
         series = _table_series(path)
     elif path.suffix == ".npz":
@@ -173,17 +178,8 @@ def read_view(
             return viewed_recording(DemoRecording.load(path, arrays), model, actuators, cutoff)
         series = _table_series(path, arrays)
     else:
-        series = _bag_series(path, topics, motor_topic)
-    return _viewed(path.name, series, model, actuators, prefix, held, cutoff)
-
-
-@dataclass(frozen=True, eq=False)
-class _Series:
-    """Messages of one signal: times (k,) ns, names (n,), rows (k, r, n)."""
-
-    at: Array
-    names: tuple[str, ...]
-    rows: Array
+        series = _bag_series(path, selection)
+    return _viewed(path.name, series, model, actuators, selection, cutoff)
 
 
 def _is_trajectory(path: Path) -> bool:
@@ -196,21 +192,13 @@ def _is_trajectory(path: Path) -> bool:
     return not overview.topics and MESSAGE in overview.others.values()
 
 
-def _table_series(path: Path, arrays: Mapping[str, Any] | None = None) -> dict[str, list[_Series]]:
+def _table_series(path: Path, arrays: Mapping[str, Any] | None = None) -> _Signals:
     table = read_signals(path, arrays)
-    at = 1e9 * (table.t - table.t[0])
-    k, n, m = len(at), len(table.joints), len(table.motors)
-    links = np.full((k, 3, n), np.nan)
-    for row, signal in ((0, "q"), (1, "qd"), (2, "Q")):
-        if signal in table.signals:
-            links[:, row] = table.signals[signal]
-    found = {LINKS: [_Series(at, table.joints, links)]} if "q" in table.signals else {}
+    of_joints = {"Q", "theta"} & set(table.signals)  # otherwise tau is the torque of the joints
+    links = "q", "qd", "Q" if of_joints else "tau"
+    found = {LINKS: [table.samples(LINKS, table.joints, links)]} if "q" in table.signals else {}
     if "theta" in table.signals:
-        motors = np.full((k, 3, m), np.nan)
-        motors[:, 0] = table.signals["theta"]
-        found[MOTORS] = [_Series(at, table.motors, motors)]
-    elif "tau" in table.signals and "Q" not in table.signals and m == n:
-        links[:, 2] = table.signals["tau"]  # of the joints, where no motors were measured
+        found[MOTORS] = [table.samples(MOTORS, table.motors, ("theta", "", ""))]
     return found
 
 
@@ -226,13 +214,14 @@ def viewed_recording(
         series = run.series.get(key)
         if series is None or series.values.shape[2] != len(run.joint_names):
             continue  # two motors per joint, whose names the file does not have
-        found[key] = [_Series(series.stamp, run.joint_names, series.values)]
+        found[key] = [JointSamples(key, run.joint_names, series.sent, series.stamp, series.values)]
     if "torque_rate" not in found:  # of a control law: torques of motors, not of joints
         found.pop("torque", None)
-    return _viewed(run.variant, found, model, actuators, "", {}, cutoff)
+    return _viewed(run.variant, found, model, actuators, ALL_JOINTS, cutoff)
 
 
-def _bag_series(path: Path, topics: Sequence[str], motor_topic: str) -> dict[str, list[_Series]]:
+def _bag_series(path: Path, selection: JointSelection) -> _Signals:
+    topics, motor_topic = selection.topics, selection.motor_topic
     recording = Recording(path)
     recording.overview.require(path, [*topics, *([motor_topic] if motor_topic else [])])
     wanted: dict[str, str] = {}
@@ -252,41 +241,42 @@ def _bag_series(path: Path, topics: Sequence[str], motor_topic: str) -> dict[str
                 f" {', '.join(recording.overview.topics)}"
             )
         wanted[rest[0]] = LINKS
-    found: dict[str, list[_Series]] = {}
+    found: _Signals = {}
     for batch in recording.read(list(wanted)):
-        at = np.where((batch.stamp > 0).all(), batch.stamp, batch.received)
-        found.setdefault(wanted[batch.topic], []).append(_Series(at, batch.names, batch.rows))
+        stamped = batch if (batch.stamp > 0).all() else replace(batch, stamp=batch.received)
+        found.setdefault(wanted[batch.topic], []).append(stamped)
     for topic, kind in recording.overview.others.items():
         if kind == WRENCH:
             _add_wrenches(found, path, topic)
     return found
 
 
-def _add_wrenches(found: dict[str, list[_Series]], path: Path, topic: str) -> None:
+def _add_wrenches(found: _Signals, path: Path, topic: str) -> None:
     types = message_types()
-    by_link: dict[str, list[list[float]]] = {}
+    by_link: dict[str, list[tuple[int, list[float]]]] = {}
     for _, raw in Bag(path).messages(topic):
         message = types.deserialize_cdr(bytes(raw), WRENCH)
         stamp, wrench = message.header.stamp, message.wrench
-        row = [1e9 * stamp.sec + stamp.nanosec]
-        row += [getattr(part, axis) for part in (wrench.torque, wrench.force) for axis in "xyz"]
-        by_link.setdefault(message.header.frame_id, []).append(row)
-    for link, rows in by_link.items():
-        values = np.array(rows)
-        found.setdefault("wrench", []).append(_Series(values[:, 0], (link,), values[:, 1:, None]))
+        row = [getattr(part, axis) for part in (wrench.torque, wrench.force) for axis in "xyz"]
+        at = SECOND * stamp.sec + stamp.nanosec
+        by_link.setdefault(message.header.frame_id, []).append((at, row))
+    for link, pairs in by_link.items():
+        at, rows = (np.array(column) for column in zip(*pairs, strict=True))
+        found.setdefault("wrench", []).append(
+            JointSamples(topic, (link,), at, at, rows[:, :, None])
+        )
 
 
 def _viewed(
     name: str,
-    series: Mapping[str, list[_Series]],
+    series: _Signals,
     model: MultibodyModel,
     actuators: Actuators | None,
-    prefix: str,
-    held: Mapping[str, float],
+    selection: JointSelection,
     cutoff: float,
 ) -> ViewedMotion:
     """The motion of the whole robot at the times of its first joint."""
-    joints = model.joint_names
+    joints, prefix, held = model.joint_names, selection.prefix, selection.held
     links = _columns(series.get(LINKS, ()), prefix)
     missing = [joint for joint in joints if joint not in links and joint not in held]
     if missing:
@@ -300,31 +290,33 @@ def _viewed(
     span = float(leading[-1] - leading[0])
     at = leading[:: max(round(len(leading) / max(1e-9 * span * MOST, 1.0)), 1)]
     first = at[0]
-    t = 1e-9 * (at - first)
-    state = np.full((len(t), 3, model.n), np.nan)
+
+    def of_joints(signal: str, row: int) -> Array:
+        """(k, n) a row of a signal at all times; NaN where it was not recorded."""
+        rows = np.full((len(at), model.n), np.nan)
+        for joint, recorded in _columns(series.get(signal, ()), prefix).items():
+            if joint in joints:
+                rows[:, joints.index(joint)] = _newest(at, *recorded)[:, row]
+        return rows
+
+    q = of_joints(LINKS, 0)
     for i, joint in enumerate(joints):
-        if joint in links:
-            state[:, :, i] = _newest(at, *links[joint])
-        else:
-            state[:, :, i] = held[joint], 0.0, np.nan
-    is_whole = np.isfinite(state[:, 0]).all(axis=1)
+        if joint not in links:
+            q[:, i] = held[joint]
+    is_whole = np.isfinite(q).all(axis=1)
     if np.count_nonzero(is_whole) < 2:
         raise InputError("fewer than two samples with the positions of all joints")
-    at, t, state = at[is_whole], t[is_whole], state[is_whole]
-    q = state[:, 0]
+    at, q = at[is_whole], q[is_whole]
+    t = 1e-9 * (at - first)
     notes = []
     motion, predicted = _predicted(model, t, q, cutoff)
     if pace := doubtful_pace(model, np.abs(motion[:, 1]).max(axis=0)):
         notes.append(pace)
-    torque = np.full((len(t), 3, model.n), np.nan)
-    for row, signal in enumerate(PUBLISHED):
-        for joint, (when, rows) in _columns(series.get(signal, ()), prefix).items():
-            if joint in joints:
-                torque[:, row, joints.index(joint)] = _newest(at, when, rows)[:, -1]
+    torque = np.stack([of_joints(signal, -1) for signal in PUBLISHED], axis=1)
     if np.isnan(torque).all():
         torque = predicted
         notes.append(f"Q, Q', Q'' of the model, from positions filtered at {cutoff:g} Hz")
-    measured = state[:, 2]
+    measured = of_joints(LINKS, 2)
     is_measured = np.isfinite(measured).any(axis=0) & (np.nan_to_num(measured) != 0.0).any(axis=0)
     torque[:, 0, is_measured] = measured[:, is_measured]
     motor = _motors(series, at, actuators, prefix)
@@ -332,28 +324,21 @@ def _viewed(
         motor = motors_along(actuators, motion, np.nan_to_num(predicted))
         if actuators is not None:
             notes.append("motors by the flat map, as none were recorded")
-    rows = {}
-    for signal, row in ((ERRORS, 0), (EXTERNAL, 2)):
-        rows[signal] = np.full((len(t), model.n), np.nan)
-        for joint, (when, values) in _columns(series.get(signal, ()), prefix).items():
-            if joint in joints:
-                rows[signal][:, joints.index(joint)] = _newest(at, when, values)[:, row]
     wrenches = {
-        each.names[0]: (1e-9 * (each.at - first), each.rows[:, :, 0])
+        each.names[0]: (1e-9 * (each.stamp - first), each.rows[:, :, 0])
         for each in series.get("wrench", ())
         if each.names[0] in model.frames
     }
-    return ViewedMotion(
-        name, t, q, motor, torque, rows[ERRORS], rows[EXTERNAL], wrenches, tuple(notes)
-    )
+    error, external = of_joints(ERRORS, 0), of_joints(EXTERNAL, 2)
+    return ViewedMotion(name, t, q, motor, torque, error, external, wrenches, tuple(notes))
 
 
-def _columns(series: Sequence[_Series], prefix: str) -> dict[str, tuple[Array, Array]]:
-    """Times (k,) and rows (k, r) of every name, in the order of time."""
-    parts: dict[str, list[tuple[Array, Array]]] = {}
+def _columns(series: Sequence[JointSamples], prefix: str) -> dict[str, tuple[Any, Array]]:
+    """Times (k,) ns and rows (k, r) of every name, in the order of time."""
+    parts: dict[str, list[tuple[Any, Array]]] = {}
     for each in series:
         for j, name in enumerate(each.names):
-            parts.setdefault(name.removeprefix(prefix), []).append((each.at, each.rows[:, :, j]))
+            parts.setdefault(name.removeprefix(prefix), []).append((each.stamp, each.rows[:, :, j]))
     found = {}
     for name, pieces in parts.items():
         at, rows = (np.concatenate(column) for column in zip(*pieces, strict=True))
@@ -367,9 +352,7 @@ def _newest(at: Array, when: Array, rows: Array) -> Array:
     return rows[np.clip(np.searchsorted(when, at, side="right") - 1, 0, None)]
 
 
-def _motors(
-    series: Mapping[str, list[_Series]], at: Array, actuators: Actuators | None, prefix: str
-) -> Array | None:
+def _motors(series: _Signals, at: Array, actuators: Actuators | None, prefix: str) -> Array | None:
     """(k, n) recorded motors as seen by their links; None if they were not all recorded."""
     recorded = _columns(series.get(MOTORS, ()), prefix)
     names = actuators.motor_names if actuators else ()

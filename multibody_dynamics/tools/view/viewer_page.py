@@ -3,7 +3,6 @@
 
 """The page in the browser: scene, controls, a table of loads, and plots; served, or as one file."""
 
-import html
 import time
 from collections.abc import Callable
 from contextlib import redirect_stdout
@@ -18,8 +17,9 @@ from ...dynamics.core import Array, InputError
 from ...dynamics.model import MultibodyModel
 from ...reporting.figures import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
 from ...reporting.progress import ProgressBar
+from ...reporting.templates import rendered
 from .scene import Look, RobotScene, furnish
-from .shapes import RobotShapes, robot_shapes, urdf_text
+from .shapes import RobotShapes, robot_shapes
 from .sources import Curves, Source
 from .viewed_motion import RobotState, ViewedMotion
 
@@ -32,7 +32,6 @@ UNITS = {"Q": "N m", "Q'": "N m/s", "Q''": "N m/s²", "tracking error": "rad"}
 ALL = "all joints"
 USUAL = Look()
 CLOSE = 0.05  # share of a range or limit: what is closer to it is marked
-BAR = "height:6px;border-radius:3px;background:#e3e6ea;position:relative;min-width:70px"
 
 
 class ViewerPage:
@@ -158,7 +157,7 @@ def write_page(
 
 def write_motion(urdf: Path, model: MultibodyModel, motion: ViewedMotion, file: Path) -> Path:
     """Write a motion of the robot of a URDF file, as :func:`write_page` does."""
-    shapes = robot_shapes(model, urdf_text(urdf), urdf.parent)
+    shapes = robot_shapes(model, urdf.read_bytes(), urdf.parent)
     return write_page(model, shapes, motion, file)
 
 
@@ -220,23 +219,14 @@ def _table(model: MultibodyModel, state: RobotState, load: Array) -> str:
         bounded = np.isfinite(lower[i]) and np.isfinite(upper[i]) and upper[i] > lower[i]
         share = (state.q[i] - lower[i]) / (upper[i] - lower[i]) if bounded else 0.5
         is_close = bounded and not CLOSE <= share <= 1.0 - CLOSE
-        mark = VERMILION if is_close or load[i] > 1.0 - CLOSE else BLUE
-        place = f"{100.0 * float(np.clip(share, 0.0, 1.0)):.0f}%"
-        dot = (
-            f"<div style='position:absolute;left:calc({place} - 4px);top:-1px;width:8px;height:8px;"
-            f"border-radius:4px;background:{VERMILION if is_close else BLUE}'></div>"
-        )
-        bar = (
-            f"<div style='width:{100.0 * load[i]:.0f}%;height:6px;border-radius:3px;"
-            f"background:{mark}'></div>"
-        )
-        torque = "-" if not np.isfinite(state.torque[0, i]) else f"{state.torque[0, i]:.1f}"
-        rows.append(
-            f"<tr><td>{html.escape(joint)}</td><td align=right>{state.q[i]:.3f}</td>"
-            f"<td><div style='{BAR}'>{dot if bounded else ''}</div></td>"
-            f"<td align=right>{torque}</td><td><div style='{BAR}'>{bar}</div></td></tr>"
-        )
-    head = "<tr style='color:#868e96'><td>joint</td><td align=right>q</td><td>range</td>"
-    head += "<td align=right>Q, N m</td><td>load</td></tr>"
-    style = "width:100%;font-size:11px;border-spacing:6px 1px;padding:0 8px"
-    return f"<table style='{style}'>{head}{''.join(rows)}</table>"
+        torque = state.torque[0, i]
+        rows.append({
+            "joint": joint,
+            "q": state.q[i],
+            "place": f"{100.0 * float(np.clip(share, 0.0, 1.0)):.0f}%" if bounded else "",
+            "dot": VERMILION if is_close else BLUE,
+            "torque": f"{torque:.1f}" if np.isfinite(torque) else "-",
+            "load": f"{100.0 * load[i]:.0f}%",
+            "mark": VERMILION if is_close or load[i] > 1.0 - CLOSE else BLUE,
+        })  # fmt: skip
+    return rendered(Path(__file__).parent / "templates" / "loads.html", rows=rows)

@@ -18,10 +18,10 @@ from ...dynamics.core import InputError
 from ...dynamics.elastic import Actuators, load_actuators
 from ...dynamics.mechanisms import close_loops
 from ...dynamics.model import MultibodyModel, load_couplings, parse_urdf
-from ..base.arguments import reading_of
+from ..base.arguments import selection_of
 from ..base.models import load_robot
 from ..base.ros_settings import ros_environment, ros_node
-from .shapes import RobotShapes, robot_shapes, urdf_text
+from .shapes import RobotShapes, robot_shapes
 from .viewed_motion import CUTOFF, ViewedMotion, read_view
 
 EXTRA = "pip install 'multibody_dynamics[view]'"
@@ -58,6 +58,7 @@ def _view_pose(options: argparse.Namespace, urdf: Path) -> int:
 
 
 def _view_motion(options: argparse.Namespace, path: Path) -> int:
+    from .scene import Look
     from .sources import Playback
     from .viewer_page import write_page
 
@@ -65,7 +66,8 @@ def _view_motion(options: argparse.Namespace, path: Path) -> int:
     for note in motion.notes:
         print(f"{motion.name}: {note}", flush=True)  # before a page that takes long
     if options.page:
-        print(f"written: {write_page(model, shapes, motion, options.page, look=_look(options))}")
+        look = Look(magnification=options.magnify)
+        print(f"written: {write_page(model, shapes, motion, options.page, look=look)}")
         return 0
     return _serve(options, model, shapes, Playback(motion))
 
@@ -81,7 +83,7 @@ def _motion(
 
         run, motion = viewed_run(path)
         urdf = Path(next(iter(read_parameters(folder / PARAMETERS).values()))["robot_file"])
-        shapes = robot_shapes(run.model, urdf_text(urdf), urdf.parent, options.meshes)
+        shapes = robot_shapes(run.model, urdf.read_bytes(), urdf.parent, options.meshes)
         return run.model, motion, shapes
     if options.urdf is None:
         raise InputError(f"{path}: which robot? --urdf names its file")
@@ -92,7 +94,7 @@ def _motion(
 def _read(
     options: argparse.Namespace, path: Path, model: MultibodyModel, actuators: Actuators | None
 ) -> ViewedMotion:
-    return read_view(path, model, actuators, **reading_of(options), cutoff=options.cutoff or CUTOFF)
+    return read_view(path, model, actuators, selection_of(options), options.cutoff or CUTOFF)
 
 
 def _view_nodes(options: argparse.Namespace) -> int:
@@ -116,7 +118,7 @@ def _robot(
     options: argparse.Namespace, urdf: Path
 ) -> tuple[MultibodyModel, Actuators | None, RobotShapes]:
     model = load_robot(urdf, options.elastic_joints, (0.0, 0.0, -options.gravity))
-    shapes = robot_shapes(model, urdf_text(urdf), urdf.parent, getattr(options, "meshes", ()))
+    shapes = robot_shapes(model, urdf.read_bytes(), urdf.parent, getattr(options, "meshes", ()))
     return model, _actuators(options, model), _reported(shapes)
 
 
@@ -133,20 +135,14 @@ def _reported(shapes: RobotShapes) -> RobotShapes:
     return shapes
 
 
-def _look(options: argparse.Namespace) -> Any:
-    from .scene import Look
-
-    return Look(magnification=options.magnify)
-
-
 def _serve(
     options: argparse.Namespace, model: MultibodyModel, shapes: RobotShapes, source: Any
 ) -> int:
+    from .scene import Look
     from .viewer_page import ViewerPage
 
-    page = ViewerPage(
-        model, shapes, source, look=_look(options), host=options.host, port=options.port
-    )
+    look = Look(magnification=options.magnify)
+    page = ViewerPage(model, shapes, source, look=look, host=options.host, port=options.port)
     page.serve(
         lambda url: print(f"{model.name}: {url} (Ctrl-C ends)", flush=True), options.duration
     )

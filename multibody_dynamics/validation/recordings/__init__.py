@@ -7,6 +7,7 @@ Reads rosbag2 recordings (MCAP and sqlite3, split and compressed) and tables (CS
 batch holds messages of one topic with the same joint names; nothing is sorted or corrected here.
 
 Recording           a recording of any kind: its overview, and its samples as a stream
+JointSelection      where it has the joints of a robot; ALL_JOINTS under their own names
 Bag                 a rosbag2 recording, whose other topics are read as bytes
 JointSamples        k messages of n joints: times of receipt, stamps, rows (k, 3, n)
 Overview            topics, numbers of messages, and the time span of a recording
@@ -24,7 +25,7 @@ SignalTable         the result of read_signals
 
 from .bags import JOINT_STATE, Bag, JointSamples, Overview
 from .joint_state_layout import JointStateLayout, Samples
-from .recording import Recording
+from .recording import ALL_JOINTS, JointSelection, Recording
 from .tables import (
     SignalTable,
     from_start,
@@ -36,7 +37,7 @@ from .tables import (
 )
 
 __all__ = [
-    "Recording", "Bag", "JointSamples", "Overview", "JOINT_STATE",
+    "Recording", "JointSelection", "ALL_JOINTS", "Bag", "JointSamples", "Overview", "JOINT_STATE",
     # messages
     "JointStateLayout", "Samples",
     # tables

@@ -117,7 +117,9 @@ class JointStateLayout:
         cursor = _Cursor(raw)
         cursor.number(), cursor.number()
         frame_id = cursor.text()
-        names = tuple(cursor.text() for _ in range(_plausible(cursor.number(), raw)))
+        if 4 * (count := cursor.number()) > len(raw):
+            raise InputError(f"a JointState of {len(raw)} bytes cannot have {count} names")
+        names = tuple(cursor.text() for _ in range(count))
         fixed = np.ones(len(raw), dtype=bool)
         fixed[STAMP : STAMP + 8] = False
         fields: list[int | None] = []
@@ -168,12 +170,6 @@ class JointStateLayout:
                 numbers = np.ascontiguousarray(samples.rows[:, k], dtype=f"{self.order}f8")
                 block[:, begin : begin + 8 * len(self.names)] = numbers.view(np.uint8)
         return block
-
-
-def _plausible(count: int, raw: bytes) -> int:
-    if 4 * count > len(raw):
-        raise InputError(f"a JointState of {len(raw)} bytes cannot have {count} names")
-    return count
 
 
 class JointStateReader:

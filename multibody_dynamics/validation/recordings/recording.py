@@ -3,8 +3,8 @@
 
 """A recording of any kind: its overview, and its samples as a stream."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -14,6 +14,24 @@ from ...dynamics.core import InputError
 from ...dynamics.model import Transmission, motor_columns
 from . import tables
 from .bags import BATCH, Bag, JointSamples, Overview
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointSelection:
+    """Where a recording has the joints of a robot.
+
+    topics, motor_topic : with the states of links and motors in a bag; by default those with the
+        usual names. prefix : of the recorded names. held : constant positions of joints that were
+        not recorded, rad or m.
+    """
+
+    topics: tuple[str, ...] = ()
+    motor_topic: str = ""
+    prefix: str = ""
+    held: Mapping[str, float] = field(default_factory=dict)
+
+
+ALL_JOINTS = JointSelection()
 
 
 class Recording:
@@ -65,7 +83,8 @@ class Recording:
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Iterator[JointSamples]:
         """The samples; see :meth:`.Bag.read`. Joints behind transmissions become motors."""
-        for batch in self._read(topics, start, stop, progress):
+        read = self._table_parts if self._tables else self._bag.read
+        for batch in read(topics, start=start, stop=stop, progress=progress):
             columns = motor_columns(batch.names, self._transmissions, self._prefix)
             if columns.behind:
                 rows = [
@@ -91,16 +110,16 @@ class Recording:
             return batches, str(error)
         return batches, ""
 
-    def _read(
+    def _table_parts(
         self,
         topics: Sequence[str] | None,
+        *,
         start: int | None,
         stop: int | None,
         progress: Callable[[int, int], None],
     ) -> Iterator[JointSamples]:
-        if not self._tables:
-            yield from self._bag.read(topics, start=start, stop=stop, progress=progress)
-            return
+        """The tables as if they were received from `start` to `stop`; all of them, whatever the
+        topics."""
         count = len(self._tables[0].received)
         for begin in range(0, count, BATCH):
             part = slice(begin, begin + BATCH)

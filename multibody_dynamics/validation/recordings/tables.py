@@ -79,6 +79,12 @@ class SignalTable(NamedTuple):
         }
         return self._replace(joints=columns.names, signals=signals)
 
+    def samples(self, topic: str, owners: Sequence[str], signals: Sequence[str]) -> JointSamples:
+        """Three signals of these joints or motors as positions, velocities and efforts of messages;
+        "" stands for one that is not wanted."""
+        stamp, rows = nanoseconds(self.t), [self.rows(each, owners) for each in signals]
+        return JointSamples(topic, tuple(owners), stamp, stamp, np.stack(rows, axis=1))
+
     def rows(self, signal: str, owners: Sequence[str]) -> Array:
         """A signal (k, p) of these joints or motors; NaN if it was not measured."""
         found = np.full((len(self.t), len(owners)), np.nan)
@@ -165,8 +171,7 @@ def read_table(
     names = table.owners("q")
     if not names:
         raise InputError(f"{path}: q, the position of the joints, is missing")
-    stamp = nanoseconds(table.t)
-    if not stamp.any():
+    if not nanoseconds(table.t).any():
         raise InputError(f"{path}: t is zero in all rows; expected increasing times in seconds")
     signal = "Q" if effort == "joint" and "Q" in table.signals else "tau"
     if effort == "joint" and signal == "tau" and {"theta", "tau"} <= set(table.signals):
@@ -174,8 +179,7 @@ def read_table(
             f"{path}: in a table with theta, tau is the motor torque; use --effort motor to "
             "compare motor torques, or add the joint torques as Q"
         )
-    rows = np.stack([table.rows(each, names) for each in ("q", "qd", signal)], axis=1)
-    return JointSamples(path.name, names, stamp, stamp, rows)
+    return table.samples(path.name, names, ("q", "qd", signal))
 
 
 @file_reader
@@ -185,10 +189,7 @@ def read_motor_table(path: Path) -> JointSamples | None:
     if not table.owners("theta"):
         return None
     names = tuple(dict.fromkeys((*table.owners("theta"), *table.owners("tau"))))
-    stamp = nanoseconds(table.t)
-    theta, tau = (table.rows(each, names) for each in ("theta", "tau"))
-    rows = np.stack([theta, np.full_like(theta, np.nan), tau], axis=1)
-    return JointSamples(f"{path.name}/motor_states", names, stamp, stamp, rows)
+    return table.samples(f"{path.name}/motor_states", names, ("theta", "", "tau"))
 
 
 def read_columns(path: Path) -> dict[str, Array]:

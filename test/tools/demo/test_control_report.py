@@ -13,9 +13,10 @@ import pytest
 from multibody_dynamics.dynamics.control.arm.desired_motion import TrajectoryRequest
 from multibody_dynamics.dynamics.motion.trajectories import hold, splice
 from multibody_dynamics.nodes.base.messages import SECOND
+from multibody_dynamics.simulation import PLANTS
 from multibody_dynamics.tools import cli
 from multibody_dynamics.tools.base.recording import CONTROL_TOPICS, Recording, Series
-from multibody_dynamics.tools.demo.analysis import LAWS, PLANTS, load_control_runs, run_name
+from multibody_dynamics.tools.demo.analysis import LAWS, load_control_runs, run_name
 from multibody_dynamics.tools.demo.control_report import OUTPUTS, write_control_report
 from multibody_dynamics.tools.demo.preparation import controllers, prepare
 from rejections import assert_rejected

@@ -8,14 +8,14 @@ import json
 import pytest
 
 from identified_arms import SPRINGS, URDF, planar_arm
-from multibody_dynamics.tools.proof.proof_artefacts import collect, digest_of
+from multibody_dynamics.tools.proof.known_robots import RobotFiles
+from multibody_dynamics.tools.proof.proof_artefacts import collect
 from rejections import assert_rejected
 
 
-def collected(**changes):
-    files = planar_arm().files
-    given = {"urdf": URDF, "elastic_joints": SPRINGS, "identified": files.identified}
-    return collect(**given | changes)
+def collected(identified=None, **more):
+    files = RobotFiles(URDF, SPRINGS, identified or planar_arm().files.identified)
+    return collect(files, **more)
 
 
 def test_missing_steps_are_named_with_their_commands():
@@ -38,16 +38,6 @@ def test_all_steps(tmp_path):
     assert set(found.pictures) == {"fit"}  # that of the plan does not exist
     names = [each.path.name for each in found.sources]
     assert {"changes.md", "covariance.npz", "summary.json", URDF.name, "held_out.npz"} <= set(names)
-
-
-def test_a_digest_is_that_of_the_content(tmp_path):
-    one, two = tmp_path / "one", tmp_path / "two"
-    one.write_text("abc")
-    two.write_text("abc")
-    assert digest_of(one) == digest_of(two) == "ba7816bf8f01cfea"  # FIPS 180-2, example B.1
-    two.write_text("abd")
-    assert digest_of(one) != digest_of(two)
-    assert digest_of(tmp_path) == digest_of(tmp_path)
 
 
 @pytest.mark.parametrize("text", ["not json", "[]", "{}"])

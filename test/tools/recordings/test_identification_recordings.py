@@ -12,8 +12,10 @@ from drive_runs import elastic_run, planar
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools.recordings.identification_recordings import read_run
+from multibody_dynamics.validation.recordings import JointSelection
 
 MODEL = planar()[0]
+LEFT = JointSelection(prefix="left_")
 NAMES = [f"left_{joint}" for joint in MODEL.joint_names]
 
 
@@ -30,7 +32,7 @@ def test_joints_are_matched_by_name_and_times_made_even(tmp_path):
     t = 0.01 * np.arange(400) + 0.001 * rng.random(400)
     file = tmp_path / "a.npz"
     np.savez(file, **table(t, q=waves(t), current=2.0 * waves(t)))
-    run = read_run(file, MODEL, elastic=False, prefix="left_")
+    run = read_run(file, MODEL, LEFT, elastic=False)
     even = t[0] + np.arange(len(run.q)) / run.rate
     assert np.abs(run.q - waves(even)[:, ::-1]).max() < 1e-4
     assert np.allclose(run.current, 2.0 * run.q)
@@ -41,7 +43,7 @@ def test_joints_are_matched_by_name_and_times_made_even(tmp_path):
 def test_gaps_begin_new_stretches(tmp_path):
     t = np.concatenate([0.01 * np.arange(100), 2.0 + 0.01 * np.arange(50)])
     np.savez(tmp_path / "a.npz", **table(t, q=waves(t), tau=waves(t)))
-    run = read_run(tmp_path / "a.npz", MODEL, elastic=False, prefix="left_")
+    run = read_run(tmp_path / "a.npz", MODEL, LEFT, elastic=False)
     assert run.stretches == [slice(0, 100), slice(100, 150)]
 
 
@@ -51,7 +53,7 @@ def test_joined_recordings_are_separate_stretches_and_single_wrong_samples_are_n
     q[100:] += [0.3, 0.0]
     q[50] += 1.0
     np.savez(tmp_path / "a.npz", **table(t, q=q, tau=waves(t)))
-    run = read_run(tmp_path / "a.npz", MODEL, elastic=False, prefix="left_")
+    run = read_run(tmp_path / "a.npz", MODEL, LEFT, elastic=False)
     assert run.stretches == [slice(0, 100), slice(100, 150)]
 
 
@@ -59,7 +61,7 @@ def test_the_side_of_an_effort_is_the_one_stated(tmp_path):
     t = 0.01 * np.arange(100)
     np.savez(tmp_path / "a.npz", **table(t, q=waves(t), tau=waves(t)))
     joint, motor = (
-        read_run(tmp_path / "a.npz", MODEL, elastic=False, prefix="left_", effort=effort)
+        read_run(tmp_path / "a.npz", MODEL, LEFT, elastic=False, effort=effort)
         for effort in ("joint", "motor")
     )
     assert joint.motor_torque is None
@@ -73,7 +75,7 @@ def test_a_csv_table_has_the_same_content(tmp_path):
     head = "t," + ",".join(f"{signal} {name}" for signal in ("q", "theta", "tau") for name in NAMES)
     columns = np.column_stack([t, rows, rows + 0.1, 5.0 * rows])
     np.savetxt(tmp_path / "a.csv", columns, delimiter=",", header=head, comments="")
-    run = read_run(tmp_path / "a.csv", MODEL, elastic=True, prefix="left_")
+    run = read_run(tmp_path / "a.csv", MODEL, LEFT, elastic=True)
     assert np.allclose(run.theta, run.q + 0.1)
     assert np.allclose(run.motor_torque, 5.0 * run.q)
 
@@ -101,7 +103,7 @@ def test_missing_joints_are_named(tmp_path):
     np.savez(tmp_path / "a.npz", t=t, q=run.q[:, :1], tau=run.q[:, :1], joint_names=["shoulder"])
     with pytest.raises(dyn.InputError, match=r"a\.npz: no columns for the joints elbow"):
         read_run(tmp_path / "a.npz", MODEL, elastic=False)
-    held = read_run(tmp_path / "a.npz", MODEL, elastic=False, held={"elbow": 0.4})
+    held = read_run(tmp_path / "a.npz", MODEL, JointSelection(held={"elbow": 0.4}), elastic=False)
     assert (held.q[:, 1] == 0.4).all()
     assert held.has("sensor").tolist() == [True, False]
 
@@ -112,7 +114,7 @@ def test_samples_without_a_number_and_efforts_of_zero_were_not_measured(tmp_path
     q[100:140, 0] = np.nan
     tau[:, 1] = 0.0
     np.savez(tmp_path / "a.npz", **table(t, q=q, tau=tau))
-    run = read_run(tmp_path / "a.npz", MODEL, elastic=False, prefix="left_")
+    run = read_run(tmp_path / "a.npz", MODEL, LEFT, elastic=False)
     assert run.stretches == [slice(0, 100), slice(100, 260)]
     assert run.has("sensor").tolist() == [False, True]
 

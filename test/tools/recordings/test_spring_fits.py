@@ -25,6 +25,7 @@ from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
 from multibody_dynamics.tools import cli
 from multibody_dynamics.tools.recordings.spring_fits import identify, smoothed, to_yaml
 from multibody_dynamics.tools.recordings.spring_recordings import Motion, read_motion
+from multibody_dynamics.validation.recordings import JointSelection
 from rejections import assert_rejected
 from robots import CONFIG
 
@@ -154,7 +155,7 @@ def test_a_bag_gives_the_same_result_as_a_table(tmp_path, torque):
         plugin=StoragePlugin.MCAP,
         mode=CompressionMode.MESSAGE,
     )
-    again = read_motion(bag, MODEL, motor_topic="/encoders", prefix="my_")
+    again = read_motion(bag, MODEL, JointSelection(motor_topic="/encoders", prefix="my_"))
     np.testing.assert_allclose(again.t, motion.t, rtol=0.0, atol=1e-12)
     assert not again.problem
     of_bag, of_table = (

@@ -8,8 +8,8 @@ import pytest
 
 from multibody_dynamics.dynamics.control import MotionLimits, scale_time
 from multibody_dynamics.dynamics.core import InputError
+from multibody_dynamics.simulation import PLANTS
 from multibody_dynamics.tools.study.studied_robots import (
-    PLANTS,
     STIFFNESSES,
     built_in_robots,
     load_arm,

@@ -11,7 +11,7 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.motion import sum_of_sines
 from multibody_dynamics.tools.view.viewed_motion import LONGEST, RobotState, planned, read_view
-from multibody_dynamics.validation.recordings import write_columns
+from multibody_dynamics.validation.recordings import JointSelection, write_columns
 from recorded_arm import ARM, MODEL, NAMES, SPRINGS, driven
 from rejections import assert_rejected
 
@@ -135,6 +135,6 @@ def test_problems_are_named(tmp_path):
     write_columns(tmp_path / "one.csv", {"t": T, "q shoulder": T, "Q shoulder": T})
     with pytest.raises(InputError, match=r"no positions of elbow; .*--hold elbow=VALUE"):
         read_view(tmp_path / "one.csv", MODEL)
-    seen = read_view(tmp_path / "one.csv", MODEL, held={"elbow": 0.5})
+    seen = read_view(tmp_path / "one.csv", MODEL, selection=JointSelection(held={"elbow": 0.5}))
     assert (seen.q[:, 1] == 0.5).all()
     assert ARM.is_file()
