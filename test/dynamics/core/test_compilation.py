@@ -643,6 +643,23 @@ def test_writers_of_one_file_at_the_same_time_leave_it_complete(tmp_path, monkey
     assert [file.name for file in tmp_path.iterdir()] == ["function"]
 
 
+@pytest.mark.parametrize("owner", ["somebody", dyn.lie.so3.__name__])
+def test_machine_code_with_functions_of_somebody_else_is_not_cached(tmp_path, monkeypatch, owner):
+    """Nobody would notice when they change."""
+    monkeypatch.setattr(compilation, "_CACHE", tmp_path)
+
+    def doubled(x):
+        return 2.0 * x
+
+    def ours(x):
+        return doubled(x)
+
+    doubled.__module__, ours.__module__ = owner, dyn.lie.so3.__name__
+    inlined(doubled)
+    assert compiled(ours)(1.0) == 2.0
+    assert bool(list(tmp_path.iterdir())) == (owner != "somebody")
+
+
 def test_the_machine_code_of_every_function_has_a_name_of_its_own(every_module):
     """All that the cache goes by, also for functions that differ in what they close over only."""
     functions = [each.py_func for each in machine_code()]
