@@ -4,6 +4,7 @@
 """Generated controllers for the tests: robots, compiled libraries, and the same cycles in C and
 Python."""
 
+import pickle
 import re
 import subprocess
 from functools import cache
@@ -36,6 +37,7 @@ PERIOD = 1e-3
 LIBRARY = "libarm_controller.so"
 
 
+@cache
 def six_joints() -> Arm:
     model = load_urdf(CONFIG / "robots" / "six_joint_arm.urdf")
     springs = CONFIG / "elastic_joints" / "six_joint_arm.yaml"
@@ -43,6 +45,7 @@ def six_joints() -> Arm:
     return Arm(model, actuators, np.array([0.1, -0.9, 1.2, -0.3, 0.8, 0.2]))
 
 
+@cache
 def oblique() -> Arm:
     """Off-axis revolute, prismatic and helical joints on branches, one of them rigid."""
     model = random_tree(4, 11)
@@ -55,8 +58,16 @@ def designed(arm: Arm, *, transfer_time: float = 0.06, **options):
     return design_controller(arm.model, arm.actuators, chosen)
 
 
+_packages: dict[tuple, dict[str, str]] = {}
+
+
 def generated(design, folder: Path) -> Path:
-    write(controller_package(design, "arm"), folder)
+    """The files of a controller, in a folder; equal designs of a robot are generated once."""
+    settings = design.options, design.law_settings, design.parameters, design.stream_limits
+    key = design.model, design.actuators, pickle.dumps(settings)
+    if key not in _packages:
+        _packages[key] = controller_package(design, "arm")
+    write(_packages[key], folder)
     return folder
 
 

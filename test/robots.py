@@ -13,7 +13,7 @@ import pinocchio as pin
 
 from multibody_dynamics.dynamics import so3
 from multibody_dynamics.dynamics.core.inputs import Array
-from multibody_dynamics.dynamics.lie.se3 import Ad, exp, from_rotation_translation, inverse
+from multibody_dynamics.dynamics.lie.se3 import exp, from_rotation_translation, inverse
 from multibody_dynamics.dynamics.model import inertia, joints
 from multibody_dynamics.dynamics.model.multibody_model import MultibodyModel, model_from_screws
 from multibody_dynamics.dynamics.model.urdf import load_urdf
@@ -275,11 +275,6 @@ def product_of_exponentials(model: MultibodyModel, q: Array) -> Array:
             C = C @ expm(generator * q[j])
         poses[i] = C @ model.poses[i]
     return poses
-
-
-def screw_in_frame(C: Array, Y: Array) -> Array:
-    """A screw Y of the inertial frame in the frame of pose C."""
-    return Ad(inverse(C)) @ Y
 
 
 def deepest(model):

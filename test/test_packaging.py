@@ -281,23 +281,16 @@ def test_the_code_runs_with_the_oldest_supported_python(arguments):
     assert {file: names for file, names in found.items() if names} == {}
 
 
-def test_no_file_has_a_path_of_a_particular_machine():
-    place = re.compile(r"(?<![\w.}])/(?:home|root|Users|work|mnt)/\w")
+@pytest.mark.parametrize(
+    "pattern",
+    [r"(?<![\w.}])/(?:home|root|Users|work|mnt)/\w", "TO[D]O|FIX[M]E|XX[X]|NotImplemented[E]rror"],
+    ids=["path of a particular machine", "mark of unfinished work"],
+)
+def test_no_file_has_a(pattern):
     found = {
         f"{file.relative_to(ROOT)}:{number}: {line.strip()}"
         for file in project_files()
         for number, line in enumerate(file.read_text().splitlines(), start=1)
-        if place.search(line)
-    }
-    assert not found
-
-
-def test_there_are_no_marks_of_unfinished_work():
-    marks = re.compile("TO[D]O|FIX[M]E|XX[X]|NotImplemented[E]rror")
-    found = {
-        f"{file.relative_to(ROOT)}:{number}: {line.strip()}"
-        for file in project_files()
-        for number, line in enumerate(file.read_text().splitlines(), start=1)
-        if marks.search(line)
+        if re.search(pattern, line)
     }
     assert not found

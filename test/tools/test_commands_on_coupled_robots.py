@@ -168,8 +168,9 @@ def test_excite_generate_and_study(recorded, tmp_path):
     for law in ("motor_pd", "state_feedback"):
         words = ("generate", urdf, option, springs, "--law", law, "-o", tmp_path / law)
         assert run(*words) == 0
-    words = ("study", "--urdf", urdf, option, springs, "--laws", "pd-full", "--draws", "1")
-    assert run(*words, "--conditions", "exact", "--workers", "1", "-o", tmp_path / "study") == 0
+    words = ("study", "--urdf", urdf, option, springs, "--laws", "pd-full", "--workers", "1")
+    one = ("--draws", "1", "--conditions", "exact", "--stiffness", "1")
+    assert run(*words, *one, "-o", tmp_path / "study") == 0
 
 
 def test_collision_thresholds(recorded, tmp_path):

@@ -10,20 +10,24 @@ Numba's own cache looks only at the file of the recursion: it would serve stale 
 helper elsewhere was edited, and recompile after a docstring was reworded. Here the cache folder is
 named after a hash of all statements of this library (docstrings and comments are left out), of the
 Numba version and of the processor. Inside the folder, a function is found by its module and
-name, regardless of dates and line numbers. A damaged file counts as missing: a full disk or a power
-cut may leave empty, cut or garbled ones, and damaged machine code would crash.
+name, regardless of dates and line numbers, and by a hash of the statements of all modules that its
+own one imports, directly or not: machine code that an edit elsewhere leaves as it was is taken over
+from the folder before. A damaged file counts as missing: a full disk or a power cut may leave
+empty, cut or garbled ones, and damaged machine code would crash.
 """
 
 import ast
 import hashlib
+import json
 import os
 import pickle
+import re
 import sys
 import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
@@ -53,14 +57,59 @@ MACHINE_CODE: dict[tuple[str, str], Callable[..., Any]] = {}  # by module and qu
 def source_digest(folder: Path) -> str:
     """Hash of the statements of all Python files below `folder`, of the versions of Python and
     Numba, and of the processor. Docstrings and comments do not count."""
-    return _digest(folder, _statements)
+    return _digest(module_digests(folder).items())
 
 
-def _digest(folder: Path, read: Callable[[bytes], bytes]) -> str:
+def module_digests(folder: Path) -> dict[str, str]:
+    """The hash of all statements that a module below `folder` may use, by its name in `folder`."""
+    sources = {_module(file, folder): file.read_bytes() for file in sorted(folder.rglob("*.py"))}
+    own = {module: _digest([(module, _statements(source))]) for module, source in sources.items()}
+    return {
+        module: _digest((each, own[each]) for each in sorted(used))
+        for module, used in used_modules(sources).items()
+    }
+
+
+def used_modules(sources: Mapping[str, bytes]) -> dict[str, set[str]]:
+    """Each module, and all that it imports, directly or not, by name.
+
+    Whoever imports from a package may use everything in it, since some import on demand.
+    """
+    imported = {}
+    for module, source in sources.items():
+        place = [*module.split("."), *([""] if module and _below(module, sources) else [])]
+        imported[module] = {
+            ".".join(filter(None, [*place[: -len(dots)], name.decode()]))
+            for dots, name in re.findall(rb"^\s*from (\.+)([\w.]*) import", source, re.MULTILINE)
+            if len(dots) <= len(place)
+        }.intersection(sources)
+    for package in set().union(*imported.values()):
+        imported[package] |= _below(package, sources)
+    used = {}
+    for module in sources:
+        found, new = set(), {module}
+        while new:
+            found |= new
+            new = set().union(*(imported[each] for each in new)) - found
+        used[module] = found
+    return used
+
+
+def _below(package: str, modules: Iterable[str]) -> set[str]:
+    return {each for each in modules if not package or each.startswith(f"{package}.")}
+
+
+def _module(file: Path, folder: Path) -> str:
+    """The name of a module, from that of `folder` on, which is empty."""
+    parts = file.relative_to(folder).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _digest(parts: Iterable[tuple[str, str | bytes]]) -> str:
     digest = hashlib.sha256()
-    for source in sorted(folder.rglob("*.py")):
-        digest.update(source.relative_to(folder).as_posix().encode())
-        digest.update(read(source.read_bytes()))
+    for name, content in parts:
+        digest.update(name.encode())
+        digest.update(content.encode() if isinstance(content, str) else content)
     digest.update(f"{sys.implementation.cache_tag} {numba.__version__}".encode())
     digest.update(llvm.get_host_cpu_name().encode())
     digest.update(llvm.get_host_cpu_features().flatten().encode())
@@ -78,20 +127,19 @@ def _statements(source: bytes) -> bytes:
     return ast.dump(tree).encode()
 
 
-def _remembered_digest(base: Path, folder: Path) -> str:
-    """`source_digest`, stored below `base` under a hash of the bytes: parsing takes 0.5 s."""
-    note = base / "sources" / _digest(folder, bytes)
-    with suppress(OSError, UnicodeError):
-        known = note.read_text(encoding="ascii")
-        if len(known) == DIGITS:  # not cut by a full disk or a power cut
-            return known
-    digest = source_digest(folder)
+def _remembered_digests(base: Path, folder: Path) -> dict[str, str]:
+    """`module_digests`, stored below `base` under a hash of the bytes: parsing takes 0.5 s."""
+    files = sorted(folder.rglob("*.py"))
+    note = base / "sources" / _digest((_module(file, folder), file.read_bytes()) for file in files)
+    with suppress(OSError, TypeError, ValueError):  # cut by a full disk or a power cut
+        return dict(json.loads(note.read_text(encoding="ascii")))
+    digests = module_digests(folder)
     with suppress(OSError):
         note.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         unfinished = note.with_suffix(f".{os.getpid()}")
-        unfinished.write_text(digest, encoding="ascii")
+        unfinished.write_text(json.dumps(digests), encoding="ascii")
         unfinished.replace(note)
-    return digest
+    return digests
 
 
 def cache_directory() -> Path | None:
@@ -100,6 +148,11 @@ def cache_directory() -> Path | None:
     It lies below $MULTIBODY_DYNAMICS_CACHE_DIR, else $NUMBA_CACHE_DIR, else the user's cache
     folder; if that is not writable, or not by the user alone, below the temporary directory.
     """
+    return _cache()[0]
+
+
+def _cache() -> tuple[Path | None, dict[str, str]]:
+    """`cache_directory`, and `module_digests` of this library, by complete names."""
     variables = (CACHE_VARIABLE, "NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
     chosen = next(filter(None, map(os.environ.get, variables)), None)
     bases = []
@@ -116,13 +169,14 @@ def cache_directory() -> Path | None:
                     text = f"{base}: other users can write to it, or own it; not used"
                     warnings.warn(text, RuntimeWarning, stacklevel=2)
                 continue
-            folder = base / _remembered_digest(base, sources)
+            digests = _remembered_digests(base, sources)
+            folder = base / _digest(digests.items())
             folder.mkdir(exist_ok=True, mode=0o700)
         except OSError:
             continue
         if os.access(folder, os.W_OK):
-            return folder
-    return None
+            return folder, {f"{_LIBRARY}.{name}": each for name, each in digests.items()}
+    return None, {}
 
 
 def _is_private(folder: Path, user: int | str) -> bool:
@@ -143,7 +197,7 @@ if numba is None:
 else:
     IS_COMPILED = not numba.config.DISABLE_JIT
 
-_CACHE = cache_directory() if IS_COMPILED else None
+_CACHE, _DIGESTS = _cache() if IS_COMPILED else (None, {})
 
 if IS_COMPILED:
     from .inlined_code import CompleteCompiler, InlinedCompiler
@@ -166,6 +220,16 @@ def load_machine_code(name: str) -> bytes | None:
         _warn(f"{file}: damaged; compiling instead, and writing the file again")
         return None
     return content
+
+
+def _take_over(name: str) -> None:
+    """Link the file `name` of the folder of another version into the cache: what its name says of
+    its sources is the same."""
+    if _CACHE and not (_CACHE / name).exists():
+        for file in _CACHE.parent.glob(f"*/{name}"):
+            with suppress(OSError):
+                os.link(file, _CACHE / name)
+                return
 
 
 def store_machine_code(name: str, content: bytes) -> None:
@@ -206,16 +270,19 @@ if IS_COMPILED:
         function closes over.
         """
 
-        def __init__(self, function: Callable[..., Any]) -> None:
+        def __init__(self, function: Callable[..., Any], modules: set[str]) -> None:
             self._name = f"{function.__module__}.{function.__qualname__}"
+            self._sources = [_DIGESTS[module] for module in sorted(modules)]
 
         def _file(self, sig: Any, codegen: Any) -> str:
-            key = repr((sig, codegen.magic_tuple())).encode()
+            key = repr((sig, codegen.magic_tuple(), self._sources)).encode()
             return f"{self._name}-{hashlib.sha256(key).hexdigest()[:DIGITS]}.nbc"
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
             target_context.refresh()
-            content = load_machine_code(self._file(sig, target_context.codegen()))
+            file = self._file(sig, target_context.codegen())
+            _take_over(file)
+            content = load_machine_code(file)
             return content and CompileResult._rebuild(target_context, *pickle.loads(content))
 
         def save_overload(self, sig: Any, cres: Any) -> None:
@@ -261,6 +328,13 @@ def _name_apart(function: Callable[..., Any]) -> None:
             function.__qualname__ += suffix
 
 
+def modules_of(function: Callable[..., Any]) -> set[str]:
+    """The modules of a function and of the functions that it closes over."""
+    function = getattr(function, "py_func", function)
+    cells = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+    return {function.__module__}.union(*(modules_of(each) for each in cells if callable(each)))
+
+
 def _inlined(function: Callable[..., Any], options: Mapping[str, Any]) -> Callable[..., Any]:
     if not IS_COMPILED:
         return function
@@ -297,9 +371,9 @@ def _compiled(function: Callable[..., Any], options: Mapping[str, Any]) -> Calla
     if not IS_COMPILED:
         return function
     machine_code = numba.njit(pipeline_class=CompleteCompiler, **options)(function)
-    # The name of the folder covers the sources of this library only.
-    if _CACHE and function.__module__.startswith(f"{_LIBRARY}."):
-        machine_code._cache = _Files(function)
+    modules = modules_of(function)
+    if _CACHE and modules <= _DIGESTS.keys():  # changes elsewhere would go unnoticed
+        machine_code._cache = _Files(function, modules)
     MACHINE_CODE[name] = machine_code
     return machine_code
 

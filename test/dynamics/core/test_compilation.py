@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
+from types import CodeType, FunctionType, ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -26,10 +26,13 @@ from multibody_dynamics.dynamics.core import compilation
 from multibody_dynamics.dynamics.core.compilation import (
     CACHE_VARIABLE,
     IS_COMPILED,
+    _module,
     cache_directory,
     compiled,
     inlined,
+    modules_of,
     source_digest,
+    used_modules,
     when_compiling,
 )
 from reference import error
@@ -215,6 +218,10 @@ def test_an_edited_helper_takes_effect_and_a_reworded_docstring_compiles_nothing
     assert reworded != PRODUCT  # the docstring of the compiled function itself
     rewrite(own, "# A comment that moves every line.\n" + reworded)
     assert start() == (first, 1)
+
+    elsewhere = screws.parents[1] / "plant" / "sensors.py"
+    rewrite(elsewhere, elsewhere.read_text() + "\nNOTHING = 0.0\n")
+    assert start() == (first, 1)  # from the folder of the version before
 
 
 def damaged(content: bytes, how: int) -> bytes:
@@ -442,6 +449,70 @@ def test_the_digest_changes_with_edited_renamed_and_new_files(sources):
     changed()
 
 
+@pytest.fixture(scope="module")
+def every_module():
+    """Import all modules, and with them all compiled functions."""
+    for room in pkgutil.walk_packages(dyn.__path__, f"{dyn.__name__}."):
+        importlib.import_module(room.name)
+
+
+def test_a_module_uses_what_it_imports_and_all_of_a_package():
+    """By names relative to modules and packages; also where it is imported on demand."""
+    used = used_modules(
+        {
+            "": b"from . import a",
+            "a": b"def __getattr__(name): ...",
+            "a.one": b"from .two import (\n    x,\n)\nfrom ... import version",
+            "a.two": b"from ...outside import y\nimport numpy",
+            "b": b"from .one import z",
+            "b.one": b"def late():\n    from ..a import one",
+            "b.two": b"from ..a.one import x",
+            "b.three": b"from .. import anything",
+        }
+    )
+    assert used["a.two"] == {"a.two"}
+    assert used["a.one"] == {"a.one", "a.two"}
+    assert used["b.two"] == {"b.two", "a.one", "a.two"}
+    assert used["b.one"] == {"b.one", "a", "a.one", "a.two"}
+    assert used["b"] == {"b", *used["b.one"]}
+    assert used["b.three"] == used.keys()
+
+
+def contained(function):
+    """The functions of this package that the machine code of a function may contain."""
+    found, new = set(), {function}
+    while new:
+        found |= new
+        values = []
+        for each in new:
+            values += [cell.cell_contents for cell in each.__closure__ or ()]
+            codes = [each.__code__]
+            for code in codes:
+                codes += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
+                used = [each.__globals__.get(name) for name in code.co_names]
+                modules = [value for value in used if isinstance(value, ModuleType)]
+                values += used + [vars(x).get(name) for x in modules for name in code.co_names]
+        values = [getattr(value, "py_func", value) for value in values]
+        functions = {value for value in values if isinstance(value, FunctionType)}
+        new = {x for x in functions if x.__module__.startswith(f"{dyn.__name__}.")} - found
+    return found
+
+
+def test_the_key_covers_all_modules_whose_functions_machine_code_contains(every_module):
+    """Of functions that are cached."""
+    folder, own = PACKAGE / "dynamics", f"{dyn.__name__}."
+    used = used_modules({_module(x, folder): x.read_bytes() for x in folder.rglob("*.py")})
+    number = 0
+    for machine_code in compilation.MACHINE_CODE.values():
+        if isinstance(machine_code._cache, compilation._Files):
+            function = machine_code.py_func
+            covered = set().union(*(used[x.removeprefix(own)] for x in modules_of(function)))
+            modules = {each.__module__.removeprefix(own) for each in contained(function)}
+            assert modules <= covered, function
+            number += len(modules - {function.__module__.removeprefix(own)})
+    assert number > 100
+
+
 STATEMENTS = (
     "x = 1", "x = 2", "x = 1.0", "x = -0.0", "x = 0.0", "y = 1", "x = y = 1",
     "def f(a):\n    return a", "def f(b):\n    return b", "def f(a, /):\n    return a",
@@ -571,10 +642,25 @@ def test_writers_of_one_file_at_the_same_time_leave_it_complete(tmp_path, monkey
     assert [file.name for file in tmp_path.iterdir()] == ["function"]
 
 
-def test_the_machine_code_of_every_function_has_a_name_of_its_own():
+@pytest.mark.parametrize("owner", ["somebody", dyn.lie.so3.__name__])
+def test_machine_code_with_functions_of_somebody_else_is_not_cached(tmp_path, monkeypatch, owner):
+    """Nobody would notice when they change."""
+    monkeypatch.setattr(compilation, "_CACHE", tmp_path)
+
+    def doubled(x):
+        return 2.0 * x
+
+    def ours(x):
+        return doubled(x)
+
+    doubled.__module__, ours.__module__ = owner, dyn.lie.so3.__name__
+    inlined(doubled)
+    assert compiled(ours)(1.0) == 2.0
+    assert bool(list(tmp_path.iterdir())) == (owner != "somebody")
+
+
+def test_the_machine_code_of_every_function_has_a_name_of_its_own(every_module):
     """All that the cache goes by, also for functions that differ in what they close over only."""
-    for room in pkgutil.walk_packages(dyn.__path__, f"{dyn.__name__}."):
-        importlib.import_module(room.name)
     functions = [each.py_func for each in machine_code()]
     names = [(each.__module__, each.__qualname__) for each in functions]
     assert len(names) > 40

@@ -171,7 +171,7 @@ def test_motor_pd_state_feedback_and_hold_keep_an_arm_at_rest(example):
         robot.reset(q + 0.01, theta=None)
         desired = np.zeros((5, model.n))
         desired[0] = q
-        for _ in range(1000):
+        for _ in range(700):
             torque = controller.update(desired, robot.q, robot.qd, robot.theta, robot.thetad)
             robot.step(torque, 1e-3)
         assert np.abs(robot.qd).max() < 0.05, law

@@ -21,7 +21,7 @@ START = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.5])
 
 @pytest.mark.parametrize(("kind", "is_stamped"), [(policy_stream, True), (pilot_stream, False)])
 def test_links_follow_and_motors_keep_their_rates(kind, is_stamped):
-    stream = kind(PANDA.joint_names, START, duration=6.0)
+    stream = kind(PANDA.joint_names, START, duration=3.0)
     run = replay(PANDA, SPRINGS, stream, is_stamped=is_stamped)
     assert not run.stops
     assert not run.refused
