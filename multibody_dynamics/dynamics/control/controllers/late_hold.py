@@ -42,12 +42,15 @@ from ...core import (
 from ...elastic import Actuators
 from ...model import MultibodyModel
 from ..gains.joint_gains import StateFeedbackGains, inertias_felt, motor_side_gains
+from ..signals.encoder_steps import EncoderSteps, interpolated_position, interpolated_speed
 from .controllers import PERIOD
 from .hold_controller import HoldController
 
 RATE = 3.0  # 1/s
 BANDWIDTH = 15.0  # rad/s, W
 LEAD = 0.02  # s
+SLOWER = 12.0
+MOST = 5.0
 DAMPED = 3.0  # times the gain on v, after a failed stop; 2 W / RATE would be unstable
 
 
@@ -82,8 +85,9 @@ class SmoothedMotors(NamedTuple):
 
 
 @inlined_exactly
-def smooth_motors(common, s, bandwidth, lead, step, theta, thetad):
-    """Replace theta, theta' by theta_p, v; exact for motors that move steadily in a step."""
+def smooth_motors(common, s, steps, motor_resolution, bandwidth, lead, step, theta, thetad):
+    """Replace theta, theta' by theta_p, v; exact for motors that move steadily in a step. Motors
+    whose encoders have coarser `steps` than `motor_resolution` are interpolated between these."""
     W = bandwidth
     decay = exp(-W * step)
     for j in range(theta.shape[0]):
@@ -106,6 +110,13 @@ def smooth_motors(common, s, bandwidth, lead, step, theta, thetad):
         theta[j] = s.difference[j]
         for i in range(theta.shape[0]):
             theta[j] += common[j, i] * (s.second[i] + (2.0 / W + lead) * thetad[i])
+    for j in range(theta.shape[0]):
+        size = steps.motor_step[j]
+        if size > motor_resolution[j]:
+            k = steps.q.shape[0] + j
+            theta[j] = interpolated_position(steps, k)
+            speed = interpolated_speed(steps, k)
+            thetad[j] = speed * min(abs(speed) / (SLOWER * size), MOST)
     s.is_smooth[0] = 1
 
 
@@ -161,10 +172,16 @@ class LateHoldController(HoldController):
         )
         self.bandwidth, self.prediction = bandwidth, lead
         self._common = common_motion(actuators)
-        self._smoothed = record_fields.zeros(SmoothedMotors, m=len(actuators.motors))
+        m = len(actuators.motors)
+        self._smoothed = record_fields.zeros(SmoothedMotors, m=m)
+        self.watch(record_fields.zeros(EncoderSteps, n=actuators.n, m=m), np.full(m, np.inf))
         self._smooth(period)  # compiles
         self.damp(self.torque, self._motors[0], period, 0.0)
         self.reset()
+
+    def watch(self, steps: EncoderSteps, resolution: Array) -> None:
+        """Interpolate motors whose `steps` are coarser than their `resolution` (m,)."""
+        self._steps, self._resolution = steps, resolution
 
     def reset(self) -> None:
         super().reset()
@@ -184,5 +201,6 @@ class LateHoldController(HoldController):
 
     def _smooth(self, step: float) -> None:
         _SMOOTH(
-            self._common, self._smoothed, self.bandwidth, self.prediction, step, *self._motors
+            self._common, self._smoothed, self._steps, self._resolution, self.bandwidth,
+            self.prediction, step, *self._motors,
         )  # fmt: skip

@@ -78,7 +78,9 @@ def is_silence(p, gap, timeout):
 
 
 @inlined_exactly
-def judge_sample(p, row, last, speed, time, before, latest, is_started, span, timeout, agrees):
+def judge_sample(
+    p, row, last, speed, step, time, before, latest, is_started, span, timeout, agrees
+):
     """Whether a sample counts: 1; 0 if it is not finite, later than `latest`, or does not agree
     after a silence; -1 if the joints cannot be there. timeout : s, of its side; `agrees`: see
     :func:`take_samples`."""
@@ -88,7 +90,7 @@ def judge_sample(p, row, last, speed, time, before, latest, is_started, span, ti
     for i in range(row.shape[0]):
         if not isfinite(row[i]):
             return 0
-        reach = speed[i] * (span if span > 0.0 else time - before)
+        reach = step[i] + speed[i] * (span if span > 0.0 else time - before)
         if is_started and not abs(row[i] - last[i]) <= reach:
             is_within = False
     if is_started and is_silence(p, time - before, timeout) and agrees >= 0:
@@ -209,7 +211,7 @@ def state_interval(p, s, now):
 
 @inlined_exactly
 def take_samples(
-    p, s, counts, now, link_time, motor_time, q, theta, agrees, dt, desired, reference
+    p, s, steps, counts, now, link_time, motor_time, q, theta, agrees, dt, desired, reference
 ):  # fmt: skip
     """Take what is new and valid in the samples q, theta with their times, `dt` after the last.
 
@@ -229,8 +231,8 @@ def take_samples(
     judged = -1 if agrees > 0 and both_leapt else agrees
     if link_time > s.link_time[0]:
         verdict = judge_sample(
-            p, q, s.last_q, p.link_speed, link_time, s.link_time[0], latest, is_started,
-            s.link_span[0], p.link_timeout, judged,
+            p, q, s.last_q, p.link_speed, steps.link_step, link_time, s.link_time[0], latest,
+            is_started, s.link_span[0], p.link_timeout, judged,
         )  # fmt: skip
         if verdict > 0:
             since_links = link_time - s.link_time[0]
@@ -240,8 +242,8 @@ def take_samples(
         counts.refused_samples[0] += 0 if since_links > 0.0 else 1
     if motor_time > s.motor_time[0]:
         verdict = judge_sample(
-            p, theta, s.last_theta, p.motor_speed, motor_time, s.motor_time[0], latest, is_started,
-            s.motor_span[0], p.motor_timeout, judged,
+            p, theta, s.last_theta, p.motor_speed, steps.motor_step, motor_time, s.motor_time[0],
+            latest, is_started, s.motor_span[0], p.motor_timeout, judged,
         )  # fmt: skip
         if verdict > 0:
             since_motors = motor_time - s.motor_time[0]

@@ -39,7 +39,7 @@ class Encoders:
         n, m = len(self.q), len(self.theta)
         self.a, self.arm = actuation(design.actuators), RestingArm(design.model, design.actuators)
         self.counts = record_fields.zeros(CycleCounts)
-        self.samples = record_fields.zeros(samples.Samples, n=n, m=m, **{"n + m": n + m})
+        self.samples = record_fields.zeros(samples.Samples, n=n, m=m)
         self.frozen = record_fields.zeros(frozen_sides.FrozenSides, n=n, m=m)
         self.steps = record_fields.zeros(encoder_steps.EncoderSteps, n=n, m=m)
         self.desired, self.reference = np.zeros((5, n)), np.zeros((4, m))
