@@ -517,9 +517,7 @@ class Arm(IndependentCopies):
             0.0 * row if lacks else row.copy()
             for row, lacks in zip(measured.velocities, (lacks_links, lacks_motors), strict=True)
         )
-        n = self.model.n
-        resolution = self._resolution[:n], self._resolution[n:]
-        compiled_interpolate_speeds(self.steps, *resolution, qd, thetad)
+        compiled_interpolate_speeds(self.supervisor.rules, self.steps, qd, thetad)
         return Situation(
             lacks_links=int(lacks_links),
             lacks_motors=int(lacks_motors),

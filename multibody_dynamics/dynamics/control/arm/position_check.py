@@ -20,6 +20,7 @@ from ...elastic import Actuators
 from ...model import MultibodyModel
 from ...motion import joint_turns
 from ..records.actuation import motor_turns
+from ..signals.encoder_steps import KNOWN
 
 SMALL_STEP = 0.02  # rad or m; a joint may always move this far between two states
 OUTSIDE = np.pi  # rad or m beyond its position limits, at which no joint is found at first
@@ -123,7 +124,9 @@ def _first_fault(
         if isnan(old[k]):
             is_wrong = max(lower[i] - new[k], new[k] - upper[i]) > OUTSIDE
         else:
-            is_wrong = abs(new[k] - old[k]) > SMALL_STEP + step[k] + factor * speed[i] * seconds
+            is_wrong = (
+                abs(new[k] - old[k]) > SMALL_STEP + KNOWN * step[k] + factor * speed[i] * seconds
+            )
         if is_wrong and not is_accepted[i]:
             first = k
             break

@@ -21,6 +21,11 @@ For the two motors of an antagonistic joint, only the common position is predict
 their difference keeps its value from the start of the stop: under a constant pretension torque, the
 springs alone stabilise it, whereas a delayed compensation of their torques would not.
 
+A step of a coarse encoder, through these gains, may change a torque by more than its limit. Such a
+motor is interpolated between its steps (:mod:`.encoder_steps`): its velocity, the length of a step
+by the time that it took, is the mean over that time. The damping is therefore in proportion to the
+speed, so that a motor loses a share PER_STEP of it per step, and the reference starts at rest.
+
 At constant velocity, the prediction cancels the lag 2 / W of the filter and a delay of `lead`. The
 filter follows a motion at constant velocity exactly over any step, so pauses do not disturb it.
 """
@@ -49,8 +54,8 @@ from .hold_controller import HoldController
 RATE = 3.0  # 1/s
 BANDWIDTH = 15.0  # rad/s, W
 LEAD = 0.02  # s
-SLOWER = 12.0
-MOST = 5.0
+PER_STEP = 0.25  # share of its speed that a motor loses per step of a coarse encoder
+STRONGEST = 5.0  # times the gain on v, for such a motor
 DAMPED = 3.0  # times the gain on v, after a failed stop; 2 W / RATE would be unstable
 
 
@@ -74,6 +79,14 @@ def common_motion(actuators: Actuators) -> Array:
     return np.asarray(common)
 
 
+class LateSettings(NamedTuple):
+    """Settings of the smoothing, with the names of those of :class:`.CycleSettings`."""
+
+    late_bandwidth: float
+    late_lead: float
+    motor_resolution: Array
+
+
 class SmoothedMotors(NamedTuple):
     """Motor positions as smoothed and predicted for a stop with late torques."""
 
@@ -85,10 +98,10 @@ class SmoothedMotors(NamedTuple):
 
 
 @inlined_exactly
-def smooth_motors(common, s, steps, motor_resolution, bandwidth, lead, step, theta, thetad):
+def smooth_motors(common, p, s, steps, step, theta, thetad):
     """Replace theta, theta' by theta_p, v; exact for motors that move steadily in a step. Motors
-    whose encoders have coarser `steps` than `motor_resolution` are interpolated between these."""
-    W = bandwidth
+    whose encoders have steps above `p.motor_resolution` are interpolated between them."""
+    W = p.late_bandwidth
     decay = exp(-W * step)
     for j in range(theta.shape[0]):
         if s.is_smooth[0]:
@@ -109,14 +122,15 @@ def smooth_motors(common, s, steps, motor_resolution, bandwidth, lead, step, the
     for j in range(theta.shape[0]):
         theta[j] = s.difference[j]
         for i in range(theta.shape[0]):
-            theta[j] += common[j, i] * (s.second[i] + (2.0 / W + lead) * thetad[i])
+            theta[j] += common[j, i] * (s.second[i] + (2.0 / W + p.late_lead) * thetad[i])
     for j in range(theta.shape[0]):
         size = steps.motor_step[j]
-        if size > motor_resolution[j]:
+        if size > p.motor_resolution[j]:
             k = steps.q.shape[0] + j
-            theta[j] = interpolated_position(steps, k)
             speed = interpolated_speed(steps, k)
-            thetad[j] = speed * min(abs(speed) / (SLOWER * size), MOST)
+            share = min(PER_STEP * abs(speed) / (RATE * size), STRONGEST)
+            theta[j] = interpolated_position(steps, k)
+            thetad[j] = share * speed if s.is_smooth[0] else 0.0  # from which a reference starts
     s.is_smooth[0] = 1
 
 
@@ -173,15 +187,17 @@ class LateHoldController(HoldController):
         self.bandwidth, self.prediction = bandwidth, lead
         self._common = common_motion(actuators)
         m = len(actuators.motors)
+        self._own = LateSettings(bandwidth, lead, np.full(m, np.inf))
         self._smoothed = record_fields.zeros(SmoothedMotors, m=m)
-        self.watch(record_fields.zeros(EncoderSteps, n=actuators.n, m=m), np.full(m, np.inf))
+        self._steps = record_fields.zeros(EncoderSteps, n=actuators.n, m=m)
         self._smooth(period)  # compiles
         self.damp(self.torque, self._motors[0], period, 0.0)
         self.reset()
 
     def watch(self, steps: EncoderSteps, resolution: Array) -> None:
-        """Interpolate motors whose `steps` are coarser than their `resolution` (m,)."""
-        self._steps, self._resolution = steps, resolution
+        """Interpolate motors whose `steps` are coarser than their `resolution` (m,), rad or m;
+        both are shared, not copied."""
+        self._steps, self._own = steps, self._own._replace(motor_resolution=resolution)
 
     def reset(self) -> None:
         super().reset()
@@ -200,7 +216,4 @@ class LateHoldController(HoldController):
         _DAMP(self.gains.values[2:], self._motors[1], share, self.torque_limit, torque)
 
     def _smooth(self, step: float) -> None:
-        _SMOOTH(
-            self._common, self._smoothed, self._steps, self._resolution, self.bandwidth,
-            self.prediction, step, *self._motors,
-        )  # fmt: skip
+        _SMOOTH(self._common, self._own, self._smoothed, self._steps, step, *self._motors)

@@ -1,10 +1,15 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The resolution of encoders, by the steps in which their positions change.
+"""The resolution of encoders, by the steps in which their positions change, and positions and
+velocities between the steps of coarse ones.
 
 The smallest change so far is never less than the resolution, and comes down to it, or to the noise,
 as soon as the arm moves slowly. From rest, where every motion begins, the first changes already do.
+
+Each change shows when the joint has passed an edge, in the middle of a step. The velocity is the
+distance of the last two edges by the time between them (the fixed-position method, as opposed to
+differences over a fixed time), and falls once the next edge is overdue: it has no peaks.
 """
 
 from typing import Annotated, NamedTuple
@@ -49,8 +54,8 @@ def note_changes(s, first, position, last, least, values, step):
             last[i] = position[i]
         elif abs(change) > ROUNDING:
             last[i] = position[i]
-            note_edge(s, first + i, change, position[i])
             if abs(change) <= COARSEST:
+                note_edge(s, first + i, change, position[i])
                 least[i] = abs(change) if values[i] == 1 else min(abs(change), least[i])
                 values[i] = min(values[i] + 1, KNOWN + 1)
                 step[i] = least[i] if values[i] > KNOWN else 0.0
@@ -81,15 +86,15 @@ def interpolated_speed(s, k):
 
 
 @inlined_exactly
-def interpolate_speeds(s, link_resolution, motor_resolution, qd, thetad):
-    """Replace velocities from encoders with steps above their resolution: filters of these answer
-    each step by a peak, and know nothing in between."""
+def interpolate_speeds(p, s, qd, thetad):
+    """Replace velocities from encoders with steps above their resolution in p: filters answer each
+    step by a peak, and know nothing in between."""
     n = qd.shape[0]
     for i in range(n):
-        if s.link_step[i] > link_resolution[i]:
+        if s.link_step[i] > p.link_resolution[i]:
             qd[i] = interpolated_speed(s, i)
     for j in range(thetad.shape[0]):
-        if s.motor_step[j] > motor_resolution[j]:
+        if s.motor_step[j] > p.motor_resolution[j]:
             thetad[j] = interpolated_speed(s, n + j)
 
 

@@ -4,10 +4,10 @@
 """The measured positions in the control cycle: which samples are valid, and what is missing.
 
 A sample counts if it is new, finite, not from the future, and not farther from the last one than
-the speed limits allow. What they allow does not grow once a sample has been refused: an encoder
-that has lost its zero does not come within reach by waiting. After a silence, a side counts again
-once the springs between the samples of both sides carry what the model says; where that cannot be
-judged, within reach, or after the fault has been cleared.
+the speed limits and known steps of its encoder allow. What they allow does not grow once a sample
+has been refused: an encoder that has lost its zero does not come within reach by waiting. After a
+silence, a side counts again once the springs between the samples of both sides carry what the model
+says; where that cannot be judged, within reach, or after the fault has been cleared.
 
 A side without a new sample is carried along its reference, so that feedback stays as it is, until
 it has timed out, and then rests. Filters (:mod:`derivative_filter`) give the velocities; the next
@@ -22,6 +22,7 @@ import numpy as np
 from ...core import Array, Field, Integers, compiled_exactly, inlined_exactly
 from ...motion import unwrap
 from .derivative_filter import BRIDGED, advance_filter, coast_filter, rest_filter, start_filter
+from .encoder_steps import KNOWN
 
 TWO_PI = 2.0 * pi
 
@@ -90,7 +91,7 @@ def judge_sample(
     for i in range(row.shape[0]):
         if not isfinite(row[i]):
             return 0
-        reach = step[i] + speed[i] * (span if span > 0.0 else time - before)
+        reach = KNOWN * step[i] + speed[i] * (span if span > 0.0 else time - before)
         if is_started and not abs(row[i] - last[i]) <= reach:
             is_within = False
     if is_started and is_silence(p, time - before, timeout) and agrees >= 0:
