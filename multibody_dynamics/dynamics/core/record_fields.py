@@ -76,8 +76,11 @@ def declared_fields(record: Any) -> list[Declared]:
 
 
 def shape_of(field: Field, sizes: Mapping[str, int]) -> tuple[int, ...]:
-    """The shape of a field, with the lengths of a robot in place of letters."""
-    return tuple(sizes[each] if isinstance(each, str) else each for each in field.shape)
+    """The shape of a field, with the lengths of a robot in place of letters and of their sums."""
+    return tuple(
+        sum(sizes[own] for own in each.split(" + ")) if isinstance(each, str) else each
+        for each in field.shape
+    )
 
 
 def zeros(record: type[Record], **sizes: int) -> Record:

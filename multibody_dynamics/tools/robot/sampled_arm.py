@@ -88,7 +88,7 @@ class FilteredSamples:
 
     def __init__(self, settings: CycleSettings, n: int, m: int) -> None:
         self.settings = settings
-        self.samples = record_fields.zeros(samples.Samples, n=n, m=m, **{"n + m": n + m})
+        self.samples = record_fields.zeros(samples.Samples, n=n, m=m)
         samples.compiled_forget(self.samples)
         s, self.now = self.samples, 0.0
         self.state = JointState(s.q, s.qd, s.theta, s.thetad)

@@ -45,7 +45,7 @@ GOOD = Settings(1e-3, np.inf, 3, np.array([[1.0], [-2.0]]), np.array([-np.inf, 0
 
 
 def test_a_record_of_zeros_has_an_array_for_each_number():
-    found = record_fields.zeros(Outer, **{"n": 3, "n + m": 5})
+    found = record_fields.zeros(Outer, n=3, m=2)
     assert found.inner.mode.dtype == np.int64
     assert found.inner.mode.shape == found.time.shape == (1,)
     assert (found.inner.row.shape, found.table.shape) == ((3,), (2, 5))

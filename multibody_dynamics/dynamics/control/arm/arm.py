@@ -45,6 +45,7 @@ from ..observers.adaptive_feedforward import AdaptiveFeedforward
 from ..observers.collision_thresholds import PUSH
 from ..records.actuation import actuation
 from ..signals.derivative_filter import MAX_STEP
+from ..signals.encoder_steps import compiled_interpolate_speeds
 from ..trajectories.stream_design import design_stream
 from .arm_reference import ArmReference
 from .arm_settings import ArmSettings
@@ -185,6 +186,7 @@ class Arm(IndependentCopies):
         for row, stop in zip(self._stop_distances, (hold, late), strict=True):
             row[:] = stop_distances(stop, q, speed)
         self._resolution[:] = self.laws.needed_resolution(self.chosen)
+        late.watch(self.steps, self._resolution[self.model.n :])
 
     def change(self, cycle: ArmSettings) -> None:
         """Use other settings from the next cycle on."""
@@ -371,6 +373,7 @@ class Arm(IndependentCopies):
         torque, except while the damping after a failed stop fades, and the caller sends that of
         :meth:`rest`, once or in every cycle. Nor is there one before :meth:`activate`."""
         sample = self._valid.unwrapped(sample)
+        self._valid.note_steps(sample)
         if self._has_begun:
             observes = self.measured.observes_links
             sample = self._valid.of(
@@ -381,7 +384,6 @@ class Arm(IndependentCopies):
                 compares=not observes,
                 can_stop_on_links=self.laws.on_links is not None and not observes,
             )
-        self._valid.note_steps(sample)
         return self.respond(sample)
 
     def respond(self, sample: Sample) -> Command:
@@ -509,9 +511,13 @@ class Arm(IndependentCopies):
     def _situation(self, sample: Sample, step: float, contact: int) -> Situation:
         """What this cycle finds; contact : the mode that answers one, 0 for none."""
         measured = self.measured
-        qd, thetad = measured.velocities
         lacks_links = sample.missing in (LINKS, BOTH)
         lacks_motors = sample.missing in (MOTORS, BOTH)
+        qd, thetad = (
+            0.0 * row if lacks else row.copy()
+            for row, lacks in zip(measured.velocities, (lacks_links, lacks_motors), strict=True)
+        )
+        compiled_interpolate_speeds(self.supervisor.rules, self.steps, qd, thetad)
         return Situation(
             lacks_links=int(lacks_links),
             lacks_motors=int(lacks_motors),
@@ -522,8 +528,8 @@ class Arm(IndependentCopies):
             contact=contact,
             is_carried=int(sample.is_late),
             has_wrench=int(measured.announced.any()),
-            qd=0.0 * qd if lacks_links else qd,
-            thetad=0.0 * thetad if lacks_motors else thetad,
+            qd=qd,
+            thetad=thetad,
             error=self.motion.desired[0] - self.feedback.state.q,
             sent=self.transfer.torque,
             q=measured.place,

@@ -385,13 +385,16 @@ def limit_pace(place, then, grain, step, velocity, least, pace_limit, pace):
     excess = 0.0
     for i in range(place.shape[0]):
         limit = velocity[i] if velocity[i] < -NEVER else UNLIMITED_SPEED
-        pace[i] = max(abs(place[i] - then[i]) - grain[i], 0.0) / step
+        change = abs(place[i] - then[i])
+        pace[i] = max(change - grain[i], 0.0) / step
         then[i] = place[i]
         if pace[i] - pace_limit[i] > excess:
             excess = pace[i] - pace_limit[i]
             worst = i
         elif not pace[i] > pace_limit[i]:
-            pace_limit[i] = min(pace_limit[i], max(FASTER * pace[i] + SHARE * limit, least))
+            pace_limit[i] = min(
+                pace_limit[i], max(FASTER * (change + grain[i]) / step + SHARE * limit, least)
+            )
     return worst
 
 
@@ -700,10 +703,8 @@ def _overloads(p, s, now, x):
 @inlined_exactly
 def _needs_smoothing(p, x):
     """Whether steps of an encoder change torques so much that the stop uses smoothed positions, as
-    it does for late torques."""
-    return (
-        coarsest_encoder(x.link_step, x.motor_step, p.link_resolution, p.motor_resolution, 1.0) >= 0
-    )
+    it does for late torques. It needs those of the motors alone."""
+    return farthest_above_limit(x.motor_step, p.motor_resolution, 1.0) >= 0
 
 
 @inlined_exactly

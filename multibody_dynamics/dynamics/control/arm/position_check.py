@@ -20,6 +20,7 @@ from ...elastic import Actuators
 from ...model import MultibodyModel
 from ...motion import joint_turns
 from ..records.actuation import motor_turns
+from ..signals.encoder_steps import KNOWN
 
 SMALL_STEP = 0.02  # rad or m; a joint may always move this far between two states
 OUTSIDE = np.pi  # rad or m beyond its position limits, at which no joint is found at first
@@ -57,26 +58,35 @@ class PositionCheck(IndependentCopies):
         self._lower, self._upper = np.full(n, lower, float), np.full(n, upper, float)
         self._longest: Array = np.full(len(names), np.inf)  # s that count, since a rejection
         self._is_believed = np.full(len(names), False)
-        self._all, self._elapsed = np.arange(n), np.zeros(n)
+        self._all, self._elapsed, self._no_step = np.arange(n), np.zeros(n), np.zeros(n)
         none, no_numbers = np.empty(0, dtype=np.intp), np.empty(0)
         _first_fault(
-            none, no_numbers, no_numbers, no_numbers, float(factor), self._speed, self._lower,
-            self._upper, self._longest, self._is_believed,
+            none, no_numbers, no_numbers, no_numbers, no_numbers, float(factor), self._speed,
+            self._lower, self._upper, self._longest, self._is_believed,
         )  # compiles # fmt: skip
 
     def accept_next(self) -> None:
         """Accept the next position of every joint, whatever it is."""
         self._is_believed[:] = True
 
-    def fault(self, joints: NDArray[np.intp], old: Array, new: Array, elapsed: Array) -> str | None:
+    def fault(
+        self,
+        joints: NDArray[np.intp],
+        old: Array,
+        new: Array,
+        elapsed: Array,
+        step: Array | None = None,
+    ) -> str | None:
         """A description of the first joint that went from `old` to `new` (k,) too fast, or None.
 
         joints: (k,) their indices. elapsed: (k,) s. Joints that have no state yet have old = NaN.
+        step: (k,) rad or m, of their encoders, as far as known; none by default.
         """
         if not self.factor:
             return None
+        step = self._no_step if step is None else step
         k = _first_fault(
-            joints, old, new, elapsed, self.factor, self._speed, self._lower, self._upper,
+            joints, old, new, elapsed, step, self.factor, self._speed, self._lower, self._upper,
             self._longest, self._is_believed,
         )  # fmt: skip
         if k < 0:
@@ -95,14 +105,16 @@ class PositionCheck(IndependentCopies):
             " (state_speed_factor); is there a second publisher?"
         )
 
-    def fault_of_all(self, old: Array, new: Array, elapsed: float) -> str | None:
+    def fault_of_all(self, old: Array, new: Array, elapsed: float, step: Array) -> str | None:
         """The same for all joints, `elapsed` s after `old`."""
         self._elapsed.fill(elapsed)
-        return self.fault(self._all, old, new, self._elapsed)
+        return self.fault(self._all, old, new, self._elapsed, step)
 
 
 @compiled_exactly
-def _first_fault(joints, old, new, elapsed, factor, speed, lower, upper, longest, is_accepted):
+def _first_fault(
+    joints, old, new, elapsed, step, factor, speed, lower, upper, longest, is_accepted
+):
     """The first of `joints` that went too far, -1 if none did. Sets `longest`, the time that counts
     from then on, and ends the belief in positions that are accepted."""
     first = -1
@@ -112,7 +124,9 @@ def _first_fault(joints, old, new, elapsed, factor, speed, lower, upper, longest
         if isnan(old[k]):
             is_wrong = max(lower[i] - new[k], new[k] - upper[i]) > OUTSIDE
         else:
-            is_wrong = abs(new[k] - old[k]) > SMALL_STEP + factor * speed[i] * seconds
+            is_wrong = (
+                abs(new[k] - old[k]) > SMALL_STEP + KNOWN * step[k] + factor * speed[i] * seconds
+            )
         if is_wrong and not is_accepted[i]:
             first = k
             break

@@ -42,6 +42,7 @@ def take_input(
         a.joint_of_motor, a.torque_share, counts, frozen, p.frozen_distance, q, theta,
         desired[0] if has_motion else q,
     )  # fmt: skip
+    compiled_note_encoder_steps(steps, now, q, theta)
     links_at = samples.link_time[0] if (sides & LINKS_FROZEN) != 0 else link_time
     motors_at = samples.motor_time[0] if (sides & MOTORS_FROZEN) != 0 else motor_time
     agrees = -1
@@ -54,7 +55,6 @@ def take_input(
     ):
         agrees = springs_agree(a, arm, resting, q, theta, p.external_load)
     compiled_take_samples(
-        p, samples, counts, now, links_at, motors_at, q, theta, agrees, elapsed, desired, reference
-    )
-    if samples.is_complete[0] != 0:
-        compiled_note_encoder_steps(steps, q, theta)
+        p, samples, steps, counts, now, links_at, motors_at, q, theta, agrees, elapsed, desired,
+        reference,
+    )  # fmt: skip

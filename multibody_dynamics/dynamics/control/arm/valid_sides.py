@@ -93,7 +93,7 @@ class ValidSides(IndependentCopies):
         self._notice_frozen(np.zeros(n), np.zeros(m), None)  # compiles
         self.steps = record_fields.zeros(encoder_steps.EncoderSteps, n=n, m=m)
         self._note_steps = BoundCall(encoder_steps.compiled_note_encoder_steps, self.steps)
-        self._note_steps(np.full(n, np.nan), np.full(m, np.nan))  # compiles
+        self._note_steps(0.0, np.full(n, np.nan), np.full(m, np.nan))  # compiles
         self._accepted = {LINKS: np.empty(n), MOTORS: np.empty(m)}
         self.restart()
         self.forget()
@@ -147,7 +147,7 @@ class ValidSides(IndependentCopies):
             for name, row in zip(POSITIONS.values(), last, strict=True)
         ]
         if all(row.shape == other.shape for row, other in zip(rows, last, strict=True)):
-            self._note_steps(*rows)
+            self._note_steps(1e-9 * sample.stamp, *rows)
 
     def of(
         self,
@@ -200,10 +200,12 @@ class ValidSides(IndependentCopies):
         that counted, `silence` s ago, and why."""
         if not self._cycle.state_speed_factor:
             return "", ""
+        accepted = self._accepted
+        step = {LINKS: self.steps.link_step, MOTORS: self.steps.motor_step}
         found = {
             side: why
             for side, row in rows.items()
-            if (why := self._checks[side].fault_of_all(self._accepted[side], row, silence))
+            if (why := self._checks[side].fault_of_all(accepted[side], row, silence, step[side]))
         }
         sides = BOTH if len(found) > 1 else "".join(found)
         return sides, "; ".join(found.values())

@@ -21,6 +21,11 @@ For the two motors of an antagonistic joint, only the common position is predict
 their difference keeps its value from the start of the stop: under a constant pretension torque, the
 springs alone stabilise it, whereas a delayed compensation of their torques would not.
 
+A step of a coarse encoder, through these gains, may change a torque by more than its limit. Such a
+motor is interpolated between its steps (:mod:`.encoder_steps`): its velocity, the length of a step
+by the time that it took, is the mean over that time. The damping is therefore in proportion to the
+speed, so that a motor loses a share PER_STEP of it per step, and the reference starts at rest.
+
 At constant velocity, the prediction cancels the lag 2 / W of the filter and a delay of `lead`. The
 filter follows a motion at constant velocity exactly over any step, so pauses do not disturb it.
 """
@@ -42,12 +47,15 @@ from ...core import (
 from ...elastic import Actuators
 from ...model import MultibodyModel
 from ..gains.joint_gains import StateFeedbackGains, inertias_felt, motor_side_gains
+from ..signals.encoder_steps import EncoderSteps, interpolated_position, interpolated_speed
 from .controllers import PERIOD
 from .hold_controller import HoldController
 
 RATE = 3.0  # 1/s
 BANDWIDTH = 15.0  # rad/s, W
 LEAD = 0.02  # s
+PER_STEP = 0.25  # share of its speed that a motor loses per step of a coarse encoder
+STRONGEST = 5.0  # times the gain on v, for such a motor
 DAMPED = 3.0  # times the gain on v, after a failed stop; 2 W / RATE would be unstable
 
 
@@ -71,6 +79,14 @@ def common_motion(actuators: Actuators) -> Array:
     return np.asarray(common)
 
 
+class LateSettings(NamedTuple):
+    """Settings of the smoothing, with the names of those of :class:`.CycleSettings`."""
+
+    late_bandwidth: float
+    late_lead: float
+    motor_resolution: Array
+
+
 class SmoothedMotors(NamedTuple):
     """Motor positions as smoothed and predicted for a stop with late torques."""
 
@@ -82,9 +98,10 @@ class SmoothedMotors(NamedTuple):
 
 
 @inlined_exactly
-def smooth_motors(common, s, bandwidth, lead, step, theta, thetad):
-    """Replace theta, theta' by theta_p, v; exact for motors that move steadily in a step."""
-    W = bandwidth
+def smooth_motors(common, p, s, steps, step, theta, thetad):
+    """Replace theta, theta' by theta_p, v; exact for motors that move steadily in a step. Motors
+    whose encoders have steps above `p.motor_resolution` are interpolated between them."""
+    W = p.late_bandwidth
     decay = exp(-W * step)
     for j in range(theta.shape[0]):
         if s.is_smooth[0]:
@@ -105,7 +122,15 @@ def smooth_motors(common, s, bandwidth, lead, step, theta, thetad):
     for j in range(theta.shape[0]):
         theta[j] = s.difference[j]
         for i in range(theta.shape[0]):
-            theta[j] += common[j, i] * (s.second[i] + (2.0 / W + lead) * thetad[i])
+            theta[j] += common[j, i] * (s.second[i] + (2.0 / W + p.late_lead) * thetad[i])
+    for j in range(theta.shape[0]):
+        size = steps.motor_step[j]
+        if size > p.motor_resolution[j]:
+            k = steps.q.shape[0] + j
+            speed = interpolated_speed(steps, k)
+            share = min(PER_STEP * abs(speed) / (RATE * size), STRONGEST)
+            theta[j] = interpolated_position(steps, k)
+            thetad[j] = share * speed if s.is_smooth[0] else 0.0  # from which a reference starts
     s.is_smooth[0] = 1
 
 
@@ -161,10 +186,18 @@ class LateHoldController(HoldController):
         )
         self.bandwidth, self.prediction = bandwidth, lead
         self._common = common_motion(actuators)
-        self._smoothed = record_fields.zeros(SmoothedMotors, m=len(actuators.motors))
+        m = len(actuators.motors)
+        self._own = LateSettings(bandwidth, lead, np.full(m, np.inf))
+        self._smoothed = record_fields.zeros(SmoothedMotors, m=m)
+        self._steps = record_fields.zeros(EncoderSteps, n=actuators.n, m=m)
         self._smooth(period)  # compiles
         self.damp(self.torque, self._motors[0], period, 0.0)
         self.reset()
+
+    def watch(self, steps: EncoderSteps, resolution: Array) -> None:
+        """Interpolate motors whose `steps` are coarser than their `resolution` (m,), rad or m;
+        both are shared, not copied."""
+        self._steps, self._own = steps, self._own._replace(motor_resolution=resolution)
 
     def reset(self) -> None:
         super().reset()
@@ -183,6 +216,4 @@ class LateHoldController(HoldController):
         _DAMP(self.gains.values[2:], self._motors[1], share, self.torque_limit, torque)
 
     def _smooth(self, step: float) -> None:
-        _SMOOTH(
-            self._common, self._smoothed, self.bandwidth, self.prediction, step, *self._motors
-        )  # fmt: skip
+        _SMOOTH(self._common, self._own, self._smoothed, self._steps, step, *self._motors)

@@ -1,10 +1,15 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The resolution of encoders, by the steps in which their positions change.
+"""The resolution of encoders, by the steps in which their positions change, and positions and
+velocities between the steps of coarse ones.
 
 The smallest change so far is never less than the resolution, and comes down to it, or to the noise,
 as soon as the arm moves slowly. From rest, where every motion begins, the first changes already do.
+
+Each change shows when the joint has passed an edge, in the middle of a step. The velocity is the
+distance of the last two edges by the time between them (the fixed-position method, as opposed to
+differences over a fixed time), and falls once the next edge is overdue: it has no peaks.
 """
 
 from typing import Annotated, NamedTuple
@@ -13,6 +18,9 @@ from ...core import Array, Field, Integers, compiled_exactly, inlined_exactly
 
 KNOWN = 2  # changes, after which the smallest one counts as the resolution
 RELAY = 3.0  # times its limit, by which a step may change a torque: less follows the steps
+COARSEST = 0.1  # rad or m, with 6 bits; a greater change is no step
+UNKNOWN = 1e30  # s, between edges
+SHORTEST = 1e-6  # s
 ROUNDING = 1e-9  # rad or m, of positions in other units and turns
 
 
@@ -28,29 +36,74 @@ class EncoderSteps(NamedTuple):
     motor_values: Annotated[Integers, Field("of each motor", ("m",))]
     link_step: Annotated[Array, Field("rad or m, resolution of each link; 0: not known", ("n",))]
     motor_step: Annotated[Array, Field("rad or m, of each motor", ("m",))]
+    time: Annotated[Array, Field("s, of the last positions")]
+    edge: Annotated[Array, Field("rad or m, where the last step of each encoder is", ("n + m",))]
+    edge_time: Annotated[Array, Field("s, when it was passed", ("n + m",))]
+    edge_change: Annotated[Array, Field("rad or m, change of the position there", ("n + m",))]
+    edge_span: Annotated[Array, Field("s, from the edge before to this one", ("n + m",))]
     # fmt: on
 
 
 @inlined_exactly
-def note_changes(position, last, least, values, step):
-    """Note the changes of some positions."""
+def note_changes(s, first, position, last, least, values, step):
+    """Note the changes of some positions, of encoders numbered from `first` on."""
     for i in range(position.shape[0]):
-        change = abs(position[i] - last[i])
+        change = position[i] - last[i]
         if values[i] == 0 and position[i] == position[i]:
             values[i] = 1
             last[i] = position[i]
-        elif change > ROUNDING:
+        elif abs(change) > ROUNDING:
             last[i] = position[i]
-            least[i] = change if values[i] == 1 else min(change, least[i])
-            values[i] = min(values[i] + 1, KNOWN + 1)
-            step[i] = least[i] if values[i] > KNOWN else 0.0
+            if abs(change) <= COARSEST:
+                note_edge(s, first + i, change, position[i])
+                least[i] = abs(change) if values[i] == 1 else min(abs(change), least[i])
+                values[i] = min(values[i] + 1, KNOWN + 1)
+                step[i] = least[i] if values[i] > KNOWN else 0.0
 
 
 @inlined_exactly
-def note_encoder_steps(s, q, theta):
-    """Note how the positions of links and motors have changed."""
-    note_changes(q, s.q, s.link_least, s.link_values, s.link_step)
-    note_changes(theta, s.theta, s.motor_least, s.motor_values, s.motor_step)
+def note_edge(s, k, change, position):
+    """Note the edge between two steps; how fast it was passed is known from the time since the edge
+    before, unless it is the same one again, in the other direction."""
+    is_next = change * s.edge_change[k] > 0.0
+    s.edge_span[k] = max(s.time[0] - s.edge_time[k], SHORTEST) if is_next else UNKNOWN
+    s.edge_change[k] = change
+    s.edge_time[k] = s.time[0]
+    s.edge[k] = position - 0.5 * change
+
+
+@inlined_exactly
+def interpolated_position(s, k):
+    """Between edges, a position goes on as fast as over the last step, up to the next edge."""
+    age = abs(s.time[0] - s.edge_time[k])  # the clock may have been set back
+    return s.edge[k] + s.edge_change[k] * min(age / s.edge_span[k], 1.0)
+
+
+@inlined_exactly
+def interpolated_speed(s, k):
+    """The velocity of the last step; if the next edge is late, it has become lower."""
+    return s.edge_change[k] / max(s.edge_span[k], abs(s.time[0] - s.edge_time[k]))
+
+
+@inlined_exactly
+def interpolate_speeds(p, s, qd, thetad):
+    """Replace velocities from encoders with steps above their resolution in p: filters answer each
+    step by a peak, and know nothing in between."""
+    n = qd.shape[0]
+    for i in range(n):
+        if s.link_step[i] > p.link_resolution[i]:
+            qd[i] = interpolated_speed(s, i)
+    for j in range(thetad.shape[0]):
+        if s.motor_step[j] > p.motor_resolution[j]:
+            thetad[j] = interpolated_speed(s, n + j)
+
+
+@inlined_exactly
+def note_encoder_steps(s, now, q, theta):
+    """Note how the positions of links and motors have changed, at `now` in s."""
+    s.time[0] = now
+    note_changes(s, 0, q, s.q, s.link_least, s.link_values, s.link_step)
+    note_changes(s, q.shape[0], theta, s.theta, s.motor_least, s.motor_values, s.motor_step)
 
 
 @inlined_exactly
@@ -87,3 +140,4 @@ def coarse_encoder(joint: str, step: float, needed: float) -> str:
 
 
 compiled_note_encoder_steps = compiled_exactly(note_encoder_steps)
+compiled_interpolate_speeds = compiled_exactly(interpolate_speeds)

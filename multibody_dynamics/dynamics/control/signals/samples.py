@@ -4,10 +4,10 @@
 """The measured positions in the control cycle: which samples are valid, and what is missing.
 
 A sample counts if it is new, finite, not from the future, and not farther from the last one than
-the speed limits allow. What they allow does not grow once a sample has been refused: an encoder
-that has lost its zero does not come within reach by waiting. After a silence, a side counts again
-once the springs between the samples of both sides carry what the model says; where that cannot be
-judged, within reach, or after the fault has been cleared.
+the speed limits and known steps of its encoder allow. What they allow does not grow once a sample
+has been refused: an encoder that has lost its zero does not come within reach by waiting. After a
+silence, a side counts again once the springs between the samples of both sides carry what the model
+says; where that cannot be judged, within reach, or after the fault has been cleared.
 
 A side without a new sample is carried along its reference, so that feedback stays as it is, until
 it has timed out, and then rests. Filters (:mod:`derivative_filter`) give the velocities; the next
@@ -22,6 +22,7 @@ import numpy as np
 from ...core import Array, Field, Integers, compiled_exactly, inlined_exactly
 from ...motion import unwrap
 from .derivative_filter import BRIDGED, advance_filter, coast_filter, rest_filter, start_filter
+from .encoder_steps import KNOWN
 
 TWO_PI = 2.0 * pi
 
@@ -78,7 +79,9 @@ def is_silence(p, gap, timeout):
 
 
 @inlined_exactly
-def judge_sample(p, row, last, speed, time, before, latest, is_started, span, timeout, agrees):
+def judge_sample(
+    p, row, last, speed, step, time, before, latest, is_started, span, timeout, agrees
+):
     """Whether a sample counts: 1; 0 if it is not finite, later than `latest`, or does not agree
     after a silence; -1 if the joints cannot be there. timeout : s, of its side; `agrees`: see
     :func:`take_samples`."""
@@ -88,7 +91,7 @@ def judge_sample(p, row, last, speed, time, before, latest, is_started, span, ti
     for i in range(row.shape[0]):
         if not isfinite(row[i]):
             return 0
-        reach = speed[i] * (span if span > 0.0 else time - before)
+        reach = KNOWN * step[i] + speed[i] * (span if span > 0.0 else time - before)
         if is_started and not abs(row[i] - last[i]) <= reach:
             is_within = False
     if is_started and is_silence(p, time - before, timeout) and agrees >= 0:
@@ -209,7 +212,7 @@ def state_interval(p, s, now):
 
 @inlined_exactly
 def take_samples(
-    p, s, counts, now, link_time, motor_time, q, theta, agrees, dt, desired, reference
+    p, s, steps, counts, now, link_time, motor_time, q, theta, agrees, dt, desired, reference
 ):  # fmt: skip
     """Take what is new and valid in the samples q, theta with their times, `dt` after the last.
 
@@ -229,8 +232,8 @@ def take_samples(
     judged = -1 if agrees > 0 and both_leapt else agrees
     if link_time > s.link_time[0]:
         verdict = judge_sample(
-            p, q, s.last_q, p.link_speed, link_time, s.link_time[0], latest, is_started,
-            s.link_span[0], p.link_timeout, judged,
+            p, q, s.last_q, p.link_speed, steps.link_step, link_time, s.link_time[0], latest,
+            is_started, s.link_span[0], p.link_timeout, judged,
         )  # fmt: skip
         if verdict > 0:
             since_links = link_time - s.link_time[0]
@@ -240,8 +243,8 @@ def take_samples(
         counts.refused_samples[0] += 0 if since_links > 0.0 else 1
     if motor_time > s.motor_time[0]:
         verdict = judge_sample(
-            p, theta, s.last_theta, p.motor_speed, motor_time, s.motor_time[0], latest, is_started,
-            s.motor_span[0], p.motor_timeout, judged,
+            p, theta, s.last_theta, p.motor_speed, steps.motor_step, motor_time, s.motor_time[0],
+            latest, is_started, s.motor_span[0], p.motor_timeout, judged,
         )  # fmt: skip
         if verdict > 0:
             since_motors = motor_time - s.motor_time[0]

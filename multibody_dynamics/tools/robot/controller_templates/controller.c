@@ -144,7 +144,7 @@ static void stop_and_hold(robot_controller *c, double dt, double elapsed, double
     copy_row(c->samples.theta, theta, MOTORS);
     copy_row(c->samples.thetad, thetad, MOTORS);
     if (is_late) {
-        robot_smooth_motors(&c->smoothed, p->late_bandwidth, p->late_lead, elapsed, theta, thetad);
+        robot_smooth_motors(p, &c->smoothed, &c->steps, elapsed, theta, thetad);
     }
     if (!c->hold_is_started) {
         copy_row(theta, c->hold_reference[0], MOTORS);
@@ -272,6 +272,7 @@ static void supervise(robot_controller *c, double step)
     };
     copy_row(s->qd, x.qd, x.lacks_links ? 0 : JOINTS);
     copy_row(s->thetad, x.thetad, x.lacks_motors ? 0 : MOTORS);
+    robot_interpolate_speeds(&c->parameters, &c->steps, x.qd, x.thetad);
     copy_row(c->torque, x.sent, MOTORS);
     copy_row(s->q, x.q, JOINTS);
     copy_row(s->theta, x.theta, MOTORS);
@@ -307,8 +308,7 @@ static void rest(robot_controller *c, double share, double step)
     if (share > 0.0) {
         double theta[MOTORS], thetad[MOTORS] = {0.0};
         copy_row(c->samples.theta, theta, MOTORS);
-        robot_smooth_motors(&c->smoothed, p->late_bandwidth, p->late_lead, fmax(step, dt), theta,
-                            thetad);
+        robot_smooth_motors(p, &c->smoothed, &c->steps, fmax(step, dt), theta, thetad);
         robot_damp_motors(p->late_gains, thetad, share, p->torque_limit, torque);
     }
     if (is_finite_row(torque, MOTORS)) {

@@ -359,7 +359,11 @@ def test_an_oscillation_through_rest_is_not_rest():
 
 
 def turn(
-    machine: Machine, speed: Callable[[float], float], noise: float = 0.0, **changes
+    machine: Machine,
+    speed: Callable[[float], float],
+    noise: float = 0.0,
+    resolution: float = 1e-12,
+    **changes,
 ) -> float | None:
     """The time at which a stop has failed whose first joint turns at this speed over time, while
     its velocity is measured as `noise`, back and forth, at which it moves nowhere."""
@@ -368,7 +372,8 @@ def turn(
         t = machine.now - begin
         place = place + PERIOD * np.array([speed(t), 0.0])
         seen = np.array([speed(t) + noise * (-1.0) ** k, 0.0])
-        here = moving(*seen)._replace(q=place, theta=place, **changes)
+        shown = np.round(place / resolution) * resolution
+        here = moving(*seen)._replace(q=shown, theta=shown, **changes)
         if machine.cycle(**here._asdict()) == LOST:
             return machine.now - begin
     return None
@@ -389,6 +394,14 @@ def test_a_stop_that_speeds_up_fails_within_100_ms_whatever_the_velocities_are(n
     assert machine.fault == STOP_FAILED
     assert machine.memory.how[0] == modes.SPEEDS_UP
     assert machine.memory.joint[0] == 0
+
+
+def test_a_coarse_encoder_that_shows_two_steps_after_one_does_not_fail_a_stop():
+    machine, resolution = stopped(1.5, stop_distance=np.full(2, np.inf)), 0.05
+    steps = {"link_step": np.full(2, resolution), "motor_step": np.full(2, resolution)}
+    assert turn(machine, lambda t: 1.5 if t < 0.3 else 0.0, resolution=resolution, **steps) is None
+    machine = stopped(1.5, stop_distance=np.full(2, np.inf))
+    assert turn(machine, lambda t: 1.5 if t < 0.3 else 3.5, resolution=resolution, **steps) < 0.4
 
 
 def test_a_stop_that_goes_on_at_its_speed_fails_once_it_is_beyond_its_forecast():
@@ -477,6 +490,7 @@ def test_an_encoder_whose_steps_change_a_torque_by_three_times_its_limit_stops_t
     machine = Machine()
     assert machine.cycle(link_step=np.array([0.031, 0.0])) == STOPPING
     assert machine.memory.joint[0] == 0
+    assert not machine.memory.tolerates_delay[0]  # the stop needs the motors alone
 
 
 @pytest.mark.parametrize(("factor", "is_smooth"), [(0.9, 0), (1.1, 1)])

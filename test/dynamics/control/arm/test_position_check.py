@@ -58,6 +58,16 @@ def test_what_is_allowed_does_not_grow_until_a_position_is_accepted_again():
     assert check.fault(one, zero, zero + TURN, ms) is not None  # only once
 
 
+def test_a_step_of_a_coarse_encoder_may_come_at_once():
+    check, (zero, ms) = checked(), (np.zeros(3), 1e-3)
+    step = 2.0 * np.pi / 2**6
+    leap = np.array([0.0, step, 0.0])
+    assert "'slide' changed from 0 to 0.098" in check.fault_of_all(zero, leap, ms, zero)
+    check = checked()
+    assert check.fault_of_all(zero, leap, ms, np.full(3, step)) is None
+    assert check.fault_of_all(zero, 3.0 * leap, ms, np.full(3, step)) is not None
+
+
 def test_the_first_position_of_a_joint_is_not_a_turn_beyond_its_limits():
     lower, upper = np.array([-2.5, 0.0, -np.inf]), np.array([2.5, 1.0, np.inf])
     check = PositionCheck(NAMES, SPEED, np.zeros(3), 10.0, lower=lower, upper=upper)

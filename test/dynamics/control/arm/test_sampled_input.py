@@ -39,7 +39,7 @@ class Encoders:
         n, m = len(self.q), len(self.theta)
         self.a, self.arm = actuation(design.actuators), RestingArm(design.model, design.actuators)
         self.counts = record_fields.zeros(CycleCounts)
-        self.samples = record_fields.zeros(samples.Samples, n=n, m=m, **{"n + m": n + m})
+        self.samples = record_fields.zeros(samples.Samples, n=n, m=m)
         self.frozen = record_fields.zeros(frozen_sides.FrozenSides, n=n, m=m)
         self.steps = record_fields.zeros(encoder_steps.EncoderSteps, n=n, m=m)
         self.desired, self.reference = np.zeros((5, n)), np.zeros((4, m))
@@ -92,3 +92,10 @@ def test_after_a_silence_the_springs_must_agree(design, off, counts):
     assert motors
     if not counts:  # an arm that is not active is judged when it is activated
         assert arm.take(link_off=off, is_active=False)[0]
+
+
+def test_a_step_of_a_coarse_encoder_counts_once_it_is_known(design):
+    arm, step = Encoders(design), 2.0 * np.pi / 2**6
+    arm.p = arm.p._replace(link_speed=np.full(2, 0.5 * step / 1e-3))
+    counts = [arm.take(link_off=k * step)[0] for k in (0, 1, 1, 2, 4, 8)]
+    assert counts == [True, False, False, True, True, False]

@@ -3,14 +3,19 @@
 
 """The resolution of encoders, from the positions that they show."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from multibody_dynamics.dynamics.control.signals.encoder_steps import (
+    COARSEST,
     KNOWN,
     ROUNDING,
     EncoderSteps,
     coarsest_encoder,
+    interpolate_speeds,
+    interpolated_position,
     note_encoder_steps,
 )
 from multibody_dynamics.dynamics.core import record_fields
@@ -22,8 +27,8 @@ def steps_of(motion: np.ndarray, resolution: float = 0.0, noise: float = 0.0) ->
     shown = motion + noise * np.random.default_rng(0).standard_normal(len(motion))
     if resolution:
         shown = np.round(shown / resolution) * resolution
-    for q in shown:
-        note_encoder_steps(found, np.array([q]), np.array([q, 0.5]))
+    for k, q in enumerate(shown):
+        note_encoder_steps(found, 1e-3 * k, np.array([q]), np.array([q, 0.5]))
     assert found.link_step[0] == found.motor_step[0]
     assert found.motor_step[1] == 0.0  # a motor at rest shows nothing
     return float(found.link_step[0])
@@ -54,11 +59,12 @@ def test_noise_shows_the_resolution_at_rest():
 
 
 def test_it_is_not_known_before_some_changes_and_rounding_is_none():
-    places = np.arange(KNOWN + 1.0)
+    places = COARSEST * np.arange(KNOWN + 1.0)
     assert steps_of(places[:-1]) == 0.0
-    assert steps_of(places) == 1.0
+    assert steps_of(places) == COARSEST
     assert steps_of(0.1 * ROUNDING * places) == 0.0
-    assert steps_of(np.concatenate(([np.nan], places))) == 1.0
+    assert steps_of(np.concatenate(([np.nan], places))) == COARSEST
+    assert steps_of(3.0 * places) == 0.0  # leaps
 
 
 def test_the_coarsest_encoder_exceeds_what_it_needs_most():
@@ -67,3 +73,41 @@ def test_the_coarsest_encoder_exceeds_what_it_needs_most():
     assert coarsest_encoder(*steps, *needed, 1.0) == 3
     assert coarsest_encoder(steps[0], 0.5 * steps[1], *needed, 1.0) == 0
     assert coarsest_encoder(*steps, *needed, 4.0) == -1
+
+
+def interpolated(motion: np.ndarray, resolution: float) -> np.ndarray:
+    """(k, 2) position and velocity of a motor during a motion (k,), every ms, by its encoder."""
+    needed = SimpleNamespace(link_resolution=[0.0], motor_resolution=[0.5 * resolution])
+    found, rows = record_fields.zeros(EncoderSteps, n=1, m=1), []
+    for k, x in enumerate(motion):
+        shown, qd, thetad = (
+            np.round(np.array([x]) / resolution) * resolution,
+            np.ones(1),
+            np.ones(1),
+        )
+        note_encoder_steps(found, 10.0 + 1e-3 * k, np.zeros(1), shown)
+        interpolate_speeds(needed, found, qd, thetad)
+        assert qd == 1.0  # its steps are not known
+        if found.motor_step[0]:
+            rows.append((interpolated_position(found, 1), thetad[0]))
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("v", [0.3, -2.0])
+def test_between_steps_a_steady_motion_goes_on(v):
+    resolution = 2.0 * np.pi / 2**6
+    motion = v * np.arange(0.0, 1.5, 1e-3)
+    places, speeds = interpolated(motion, resolution)[-500:].T
+    np.testing.assert_allclose(places, motion[-500:], atol=2e-3 * abs(v))
+    np.testing.assert_allclose(speeds, v, rtol=2e-3 * abs(v) / resolution)
+
+
+def test_a_motor_whose_next_step_is_late_has_slowed_down_and_one_that_turns_back_is_slow():
+    resolution, v = 0.05, 1.0
+    there = v * np.arange(0.0, 0.28, 1e-3)
+    stays = interpolated(np.concatenate([there, np.full(500, there[-1])]), resolution)
+    assert stays[-1, 1] == pytest.approx(resolution / 0.5, rel=0.02)
+    assert abs(stays[-1, 0] - there[-1]) < resolution
+    back = interpolated(np.concatenate([there, there[::-1][:8]]), resolution)
+    assert 0.5 * v < back[-4, 1] < 1.1 * v
+    assert abs(back[-1, 1]) < 1e-9  # over the edge that it had just passed, at any speed

@@ -26,7 +26,7 @@ class Sampled:
             "filter_order": 3, "filter_bandwidth": 60.0, "settling_time": 0.02,
             "link_timeout": 0.01, "motor_timeout": 0.01,
         })  # fmt: skip
-        self.s = record_fields.zeros(Samples, **{"n": N, "m": M, "n + m": N + M})
+        self.s = record_fields.zeros(Samples, n=N, m=M)
         self.counts = record_fields.zeros(CycleCounts)
         self.time, self.agrees = 0.0, -1
         samples.forget_samples(self.s)
