@@ -434,7 +434,7 @@ class Arm(IndependentCopies):
             signals = measured.without_links(signals, second)
         elif sample.missing == MOTORS:
             signals = {**signals, "motor_position": self.motors_at_rest(signals["link_position"])}
-        elif self._missed == MOTORS:  # they are not where links at rest had them
+        elif self._missed in (LINKS, MOTORS):  # they are not where the model had them
             measured.estimator.reset()
         self._missed = sample.missing
         if self.laws.late is not None:
