@@ -181,10 +181,15 @@ def test_a_full_disk_is_reported_with_the_name_of_the_file(folder, capsys):
         ("gazebo robot.urdf --elastic-joints springs.yaml -o out", "out/plant.urdf"),
         ("torque-report robot.urdf --elastic-joints springs.yaml -o out", "out/report.json"),
         ("view motion.csv --urdf robot.urdf --page out.html", "out.html"),
+        ("excite robot.urdf --runs friction --processes 1 -o out", "out/trajectory.csv"),
+        ("collision-thresholds slow.npz --urdf robot.urdf --elastic-joints springs.yaml -o out",
+         "out"),
     ],
 )  # fmt: skip
 def test_a_full_disk_leaves_no_half_files(folder, capsys, command, file):
     """A file that can have no more than a few bytes stands for the disk."""
+    arrays = valid.arrays()
+    np.savez(folder / "slow.npz", **arrays | {"t": 3.0 * arrays["t"]})
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (FULL, hard))
     try:

@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     from ...dynamics import load_actuators, load_urdf
     from ...reporting.progress import ProgressBar
     from ...resources import share_directory
-    from ..streams.replay import replay, viewed, write_report
+    from ..streams.replay import LONGEST_PAUSE, replay, viewed, write_report
     from ..streams.stream_files import pilot_stream, policy_stream, read_stream, write_stream
     from ..view.viewing import require_viser
 
@@ -76,6 +76,7 @@ def run(options: argparse.Namespace) -> int:
         )
     if options.save:
         write_stream(stream, options.save)
+    stream = stream.with_pauses(LONGEST_PAUSE)
     with_progress = ProgressBar("of the stream")
     played = replay(
         model, actuators, stream, plant=options.plant, torque_rate=options.torque_rate,

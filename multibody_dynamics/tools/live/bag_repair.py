@@ -12,6 +12,7 @@ summary, which readers then compile from the chunks (https://mcap.dev/spec).
 import os
 import struct
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def repair(folder: Path, hashes: Mapping[str, str]) -> dict[str, int]:
 
     hashes : hashes of the message types, by name. Raises OSError if nothing can be written at all.
     """
-    file = folder / f"{folder.name}.mcap"
+    file = _file_of(folder)
     ends = complete_chunks(file)
     while True:
         try:
@@ -45,6 +46,13 @@ def repair(folder: Path, hashes: Mapping[str, str]) -> dict[str, int]:
             if len(ends) == 1:
                 raise
             ends.pop()
+
+
+def has_messages(folder: Path) -> bool:
+    """Whether the file of the bag `folder` has a complete chunk."""
+    with suppress(OSError):
+        return len(complete_chunks(_file_of(folder))) > 1
+    return False
 
 
 def complete_chunks(file: Path) -> list[int]:
@@ -71,6 +79,10 @@ def complete_chunks(file: Path) -> list[int]:
             f"{file} has no complete MCAP header: the recording ended before its first message"
         )
     return ends
+
+
+def _file_of(folder: Path) -> Path:
+    return folder / f"{folder.name}.mcap"
 
 
 def _cut(file: Path, end: int) -> None:

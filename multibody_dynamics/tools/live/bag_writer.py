@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
+from shutil import rmtree
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...dynamics.core import InputError
 from ...validation.recordings.bag_library import StoragePlugin, Writer, WriterError
-from .bag_repair import repair
+from .bag_repair import has_messages, repair
 from .message_definitions import MessageType
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ class BagWriter:
     capacity : bytes of messages that may wait to be written; further ones are lost, and counted.
 
     If writing fails, for example on a full disk, `failure` is the reason; the bag is then cut after
-    the last complete chunk and remains readable, and messages that are not in it count as lost.
+    the last complete chunk and remains readable, or is removed if it has none, and messages that
+    are not in it count as lost.
 
     Raises InputError if the folder exists or cannot be created.
     """
@@ -135,6 +137,10 @@ class BagWriter:
         self.failure = f"{self.folder} cannot be written: {_reason(error)}"
         with suppress(OSError):  # what is still in its buffers cannot be written either
             self._writer.abort()
+        if not has_messages(self.folder):
+            rmtree(self.folder, ignore_errors=True)
+            self._written = {}
+            return
         hashes = {each.kind.name: each.kind.hash for each in self._topics.values()}
         try:
             self._written = repair(self.folder, hashes)

@@ -27,6 +27,7 @@ from .stream_files import RecordedStream
 PERIOD = 1e-3  # s
 BEFORE = 1.0  # s at rest before the first message
 AFTER = 1.5  # s after the last target
+LONGEST_PAUSE = 5.0  # s that are worth replaying: the arm rests
 ORDERS = ("q", "q'", "q''", "q'''", "q''''")
 
 

@@ -28,7 +28,8 @@ from ...validation.recordings import JOINT_STATE, Bag, read_columns, write_colum
 from ...validation.recordings.bag_library import message_types
 
 TRAJECTORY = "trajectory_msgs/msg/JointTrajectory"
-SLOWEST, FEW = 2.0, 30  # s between the targets of a stream; of fewer ones, it does not matter
+SLOWEST, FEW = 5.0, 30  # s, median time between targets; of fewer ones, it may be longer
+LONGEST_REACH = 600.0  # s between the arrival of a target and when it is due
 TOPICS = ("joint_targets", "joint_trajectory")  # as in the parameter stream_topics of nodes
 
 
@@ -54,12 +55,18 @@ class RecordedStream:
         for before, after in zip(self.messages, self.messages[1:], strict=False):
             if after.arrival < before.arrival:
                 raise InputError(f"messages are not in the order of arrival at {after.arrival:g} s")
-        count = sum(len(each.times) for each in self.messages)
-        span = max(each.times[-1] for each in self.messages) - self.messages[0].arrival
-        if span > SLOWEST * max(count, FEW):
+        for each in self.messages:
+            if np.abs(each.times - each.arrival).max() > LONGEST_REACH:
+                raise InputError(
+                    f"a target due at {each.times[-1]:.6g} s arrives at {each.arrival:.6g} s: are"
+                    " both in seconds, of the same clock?"
+                )
+        due = np.concatenate([each.times for each in self.messages])
+        typical = float(np.median(np.abs(np.diff(due)))) if len(due) > 1 else 0.0
+        if typical > SLOWEST * max(1.0, FEW / len(due)):  # pauses do not matter
             raise InputError(
-                f"{count} targets within {span:.4g} s: expected one every {SLOWEST:g} s or more"
-                " often; are the times in seconds?"
+                f"{len(due)} targets, typically {typical:.4g} s apart: expected one every"
+                f" {SLOWEST:g} s or more often, except in pauses; are the times in seconds?"
             )
 
     def ordered(self, joint_names: Sequence[str]) -> RecordedStream:
@@ -79,6 +86,16 @@ class RecordedStream:
             for each in self.messages
         )
         return RecordedStream(tuple(joint_names), tuple(rows))
+
+    def with_pauses(self, longest: float) -> RecordedStream:
+        """The same stream, in which no more than `longest` s pass without a message or a target
+        that is still due."""
+        rows, end, cut = [], np.inf, 0.0
+        for each in self.messages:
+            cut += max(each.arrival - end - longest, 0.0)
+            end = max(each.arrival, each.times[-1])
+            rows.append(each._replace(arrival=each.arrival - cut, times=each.times - cut))
+        return RecordedStream(self.joint_names, tuple(rows))
 
 
 @file_reader

@@ -124,6 +124,7 @@ def test_whatever_ends_the_writing_is_a_failure(tmp_path, monkeypatch):
     writer.close()
     assert "cannot be written: refused" in writer.failure
     assert writer.lost("/states") == 1
+    assert not (tmp_path / "bag").exists()  # without a message, it would look like a recording
 
 
 def test_folders_that_cannot_be_created(tmp_path):

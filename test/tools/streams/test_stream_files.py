@@ -15,6 +15,8 @@ from bag_files import BEGIN, STORE, joint_state, write_bag
 from multibody_dynamics.dynamics.core.errors import InputError
 from multibody_dynamics.tools.streams.stream_files import (
     TRAJECTORY,
+    RecordedStream,
+    StreamMessage,
     pilot_stream,
     policy_stream,
     read_stream,
@@ -144,13 +146,38 @@ def test_a_bag_is_a_stream_of_the_points_that_were_due(tmp_path, plugin):
     assert_rejected((lambda: read_stream(path, "/tf"), "bag: expected one topic /policy/chunks"))
 
 
+def test_an_operator_may_pause_for_as_long_as_he_likes(tmp_path):
+    file = tmp_path / "pilot.csv"
+    times = [*0.05 * np.arange(40), 3600.0, *7200.0 + 0.05 * np.arange(40)]
+    file.write_text("t,q a\n" + "".join(f"{t},0.5\n" for t in times))
+    stream = read_stream(file)
+    assert [each.arrival for each in stream.messages] == times
+    arrivals = np.array([each.arrival for each in stream.with_pauses(5.0).messages])
+    dues = np.array([each.times[0] for each in stream.with_pauses(5.0).messages])
+    np.testing.assert_allclose(arrivals, [*times[:40], 6.95, *11.95 + 0.05 * np.arange(40)])
+    np.testing.assert_allclose(dues, arrivals)
+
+
+def test_a_chunk_is_replayed_to_its_end_before_a_pause():
+    chunk = StreamMessage(0.0, np.array([0.0, 20.0]), np.zeros((2, 1)), None)
+    late = StreamMessage(100.0, np.array([100.0]), np.zeros((1, 1)), None)
+    stream = RecordedStream(("a",), (chunk, late)).with_pauses(5.0)
+    assert [each.arrival for each in stream.messages] == [0.0, 25.0]
+    assert stream.messages[1].times == [25.0]
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("t,x\n0,1\n", "expected the columns t and 'q JOINT'"),
         ("t,q a\n0,1\n0.1,\n", "positions: row 1 is not finite"),
         ("t,arrival,q a\n0,1,0\n0,0,0\n", "not in the order of arrival"),
-        ("t,q a\n0,1\n50,1\n1e8,1\n", "3 targets within 1e.08 s: .* in seconds"),
+        ("t,q a\n0,1\n50,1\n1e8,1\n", "3 targets, typically 5e.07 s apart: .* in seconds"),
+        (
+            "t,q a\n" + "".join(f"{50 * k},1\n" for k in range(20)),  # 20 Hz, in ms
+            "20 targets, typically 50 s apart: .* in seconds",
+        ),
+        ("t,arrival,q a\n0,0,0\n1e6,1,0\n", "due at 1e.06 s arrives at 1 s: .* same clock"),
     ],
 )
 def test_files_that_are_no_streams_are_named(tmp_path, text, words):

@@ -436,8 +436,8 @@ class Arm(IndependentCopies):
             signals = measured.without_links(signals, second)
         elif sample.missing == MOTORS:
             signals = {**signals, "motor_position": self.motors_at_rest(signals["link_position"])}
-        elif self._missed == MOTORS:  # they are not where links at rest had them
-            measured.estimator.reset()
+        elif self._missed == MOTORS or (self._missed == LINKS and self._motors_rest()):
+            measured.estimator.reset()  # they are not where the model had them at rest
         self._missed = sample.missing
         if self.laws.late is not None:
             self.laws.late.elapsed += max(t - self._measured_at, 0.0)
@@ -449,6 +449,10 @@ class Arm(IndependentCopies):
         else:
             measured.update(t, signals, acted, second)
         self.feedback.update(t, second[:2])
+
+    def _motors_rest(self) -> bool:
+        speed = np.abs(self.measured.velocities[1]).max()
+        return bool(speed < self.cycle.recovery_speed)
 
     def _begin(self, now: int) -> None:
         """Hold the measured position, unless there is a motion."""

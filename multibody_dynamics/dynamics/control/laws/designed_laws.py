@@ -110,17 +110,18 @@ class DesignedLaws(IndependentCopies):
         "joint_impedance" cannot be designed, for example because its gains are not stable there;
         other laws that cannot be designed are listed in `undesigned`.
         """
-        self._laws, self.undesigned = {}, {}
+        self._laws, self._step_torques, self.undesigned = {}, {}, {}
         for name in self.settings.controllers:
             try:
                 settings = self._settings_of(name, q)
-                self._laws[name] = make_controller(self.model, self.actuators, settings)
+                law = make_controller(self.model, self.actuators, settings)
+                self._step_torques[name] = self._steps_of(law, q)  # some laws fail only when run
+                self._laws[name] = law
             except DynamicsError as error:
                 if name in (self.settings.law, "hold"):
                     raise
                 self.undesigned[name] = str(error)
         self._own = {name: law.aimed for name, law in self._live()}
-        self._step_torques = {name: self._steps_of(law, q) for name, law in self._laws.items()}
         for law in self._laws.values():
             if isinstance(law, ScheduledFeedback):
                 law.prepare()

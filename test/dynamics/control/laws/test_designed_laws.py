@@ -10,6 +10,9 @@ import pytest
 
 from elastic_arms import at_rest_under, linear_arm, variable_arm
 from multibody_dynamics.dynamics.control import StateEstimation, make_controller
+from multibody_dynamics.dynamics.control.laws import designed_laws
+from multibody_dynamics.dynamics.control.stability.step_torques import step_torques
+from multibody_dynamics.dynamics.core.errors import DynamicsError
 
 
 @pytest.mark.parametrize("source", ["motor_encoders_and_torque_sensors", "motor_encoders"])
@@ -37,6 +40,32 @@ def test_gains_are_designed_for_the_present_stiffness(name):
     law.laws.settings = replace(law.settings, controllers={**law.settings.controllers, **given})
     law.design(arm.rest)
     np.testing.assert_array_equal(law.laws[name].gains.values, expected(stiffness=1.1 * k))
+
+
+def test_a_law_that_fails_only_when_it_runs_is_refused_by_name_and_the_others_work(monkeypatch):
+    """As joint_impedance on springs that are softer undeflected than at rest."""
+
+    def steps(law, *given):
+        if law is refused:
+            raise DynamicsError("softer than its springs")
+        return step_torques(law, *given)
+
+    made = at_rest_under(linear_arm())
+    refused, make = None, designed_laws.make_controller
+
+    def made_by(model, actuators, settings):
+        nonlocal refused
+        law = make(model, actuators, settings)
+        refused = law if settings.law == "esp" else refused
+        return law
+
+    monkeypatch.setattr(designed_laws, "make_controller", made_by)
+    monkeypatch.setattr(designed_laws, "step_torques", steps)
+    made.design(linear_arm().rest)
+    assert made.laws.undesigned == {"esp": "softer than its springs"}
+    assert made.laws[made.chosen] is not None
+    with pytest.raises(KeyError):
+        made.laws["esp"]
 
 
 def test_reactions_to_collisions_keep_the_stiffness_that_was_judged():
