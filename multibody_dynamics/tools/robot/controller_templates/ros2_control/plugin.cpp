@@ -144,7 +144,7 @@ bool ElasticJointController::measure(double now, robot_input & input) const
 void ElasticJointController::balance()
 {
   robot_refusal refusal;
-  is_balanced_ = robot_judge(&core_, input_.q, input_.theta, 0, &refusal) == 0 &&
+  is_balanced_ = robot_judge(&core_, input_.q, input_.theta, &refusal) == 0 &&
     robot_balance(&core_, input_.q, input_.theta, applied_) == 0;
 }
 
@@ -155,7 +155,7 @@ bool ElasticJointController::start(double now)
   is_starting_ = refused != 0;
   report_.is_implausible = refused == 2;
   if (report_.is_implausible) {
-    (void)robot_judge(&core_, output_.q, output_.theta, 0, &report_.implausible);
+    (void)robot_judge(&core_, output_.q, output_.theta, &report_.implausible);
     return false;
   }
   const auto is_finite = [](double x) {return std::isfinite(x);};
