@@ -493,12 +493,14 @@ void ElasticJointController::set_active(bool is_active)
  * zero, if brakes or drives carry the arm. */
 CallbackReturn ElasticJointController::on_activate(const rclcpp_lifecycle::State &)
 {
+  const robot_encoder_steps steps = core_.steps; /* known since the configuration */
   if (
     state_interfaces_.size() != state_names_.size() || command_interfaces_.size() != ROBOT_MOTORS ||
     robot_initialise(&core_, &core_parameters_) != 0 || !can_read_interfaces())
   {
     return CallbackReturn::ERROR;
   }
+  core_.steps = steps;
   for (std::size_t j = 0; j < ROBOT_MOTORS; ++j) {
     const double torque = command_interfaces_[j].get_optional().value_or(0.0);
     applied_[j] = std::isfinite(torque) ? torque : 0.0;
