@@ -196,7 +196,7 @@ class CompiledController(NeverCopied):
         """Why the present states are not plausible."""
         found = self._refusal_type()
         judge = self._function("judge", ctypes.c_int)
-        judge(self._controller, self.q.ctypes, self.theta.ctypes, 0, ctypes.byref(found))
+        judge(self._controller, self.q.ctypes, self.theta.ctypes, ctypes.byref(found))
         names = self.joint_names
         if found.mistake == plausibility.COARSE_ENCODER:
             return coarse_encoder(names[found.joint], found.misfit, found.allowed)

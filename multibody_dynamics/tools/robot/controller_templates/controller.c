@@ -414,9 +414,10 @@ int robot_balance(robot_controller *c, const double q[JOINTS], const double thet
 }
 
 int robot_judge(robot_controller *c, const double q[JOINTS], const double theta[MOTORS],
-                int moves, robot_refusal *refusal)
+                robot_refusal *refusal)
 {
     const robot_parameters *p = &c->parameters;
+    const int moves = !robot_are_motors_slow(p, c->samples.thetad);
     return robot_judge_positions(&c->springs, q, theta, p->external_load, moves, refusal) ||
            robot_judge_encoders(&c->steps, p->link_resolution, p->motor_resolution, refusal);
 }
@@ -429,8 +430,7 @@ int robot_activate(robot_controller *c, const double *torque)
         (torque && !is_finite_row(torque, MOTORS)) || robot_wrong_parameter(p)) {
         return 1;
     }
-    if (robot_judge(c, c->samples.q, c->samples.theta,
-                    !robot_are_motors_slow(p, c->samples.thetad), &refusal)) {
+    if (robot_judge(c, c->samples.q, c->samples.theta, &refusal)) {
         return 2;
     }
     if (torque) {

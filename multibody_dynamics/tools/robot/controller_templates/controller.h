@@ -101,10 +101,10 @@ int robot_initialise(robot_controller *controller, const robot_parameters *param
 /*
  * Whether the springs of the arm at rest, with links and motors there, can carry it and external
  * torques within the setting external_load, and its encoders are fine enough for the gains; an arm
- * that `moves` may need more torque. Returns 0, or 1 and why not.
+ * whose motors move in the last cycle may need more torque. Returns 0, or 1 and why not.
  */
 int robot_judge(robot_controller *controller, const double q[ROBOT_JOINTS],
-                const double theta[ROBOT_MOTORS], int moves, robot_refusal *refusal);
+                const double theta[ROBOT_MOTORS], robot_refusal *refusal);
 
 /*
  * The motor torques that balance the springs with links and motors at rest there, within the torque

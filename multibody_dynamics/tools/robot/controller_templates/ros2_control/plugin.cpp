@@ -144,7 +144,7 @@ bool ElasticJointController::measure(double now, robot_input & input) const
 void ElasticJointController::balance()
 {
   robot_refusal refusal;
-  is_balanced_ = robot_judge(&core_, input_.q, input_.theta, 0, &refusal) == 0 &&
+  is_balanced_ = robot_judge(&core_, input_.q, input_.theta, &refusal) == 0 &&
     robot_balance(&core_, input_.q, input_.theta, applied_) == 0;
 }
 
@@ -155,7 +155,7 @@ bool ElasticJointController::start(double now)
   is_starting_ = refused != 0;
   report_.is_implausible = refused == 2;
   if (report_.is_implausible) {
-    (void)robot_judge(&core_, output_.q, output_.theta, 0, &report_.implausible);
+    (void)robot_judge(&core_, output_.q, output_.theta, &report_.implausible);
     return false;
   }
   const auto is_finite = [](double x) {return std::isfinite(x);};
@@ -493,12 +493,14 @@ void ElasticJointController::set_active(bool is_active)
  * zero, if brakes or drives carry the arm. */
 CallbackReturn ElasticJointController::on_activate(const rclcpp_lifecycle::State &)
 {
+  const robot_encoder_steps steps = core_.steps; /* known since the configuration */
   if (
     state_interfaces_.size() != state_names_.size() || command_interfaces_.size() != ROBOT_MOTORS ||
     robot_initialise(&core_, &core_parameters_) != 0 || !can_read_interfaces())
   {
     return CallbackReturn::ERROR;
   }
+  core_.steps = steps;
   for (std::size_t j = 0; j < ROBOT_MOTORS; ++j) {
     const double torque = command_interfaces_[j].get_optional().value_or(0.0);
     applied_[j] = std::isfinite(torque) ? torque : 0.0;
