@@ -94,6 +94,7 @@ class _DerivativesSolver(SpecialisingSolver):
     """Base of both solvers: three rows (n,) in, three matrices (n, n) out."""
 
     _what = "derivatives"
+    _table: Callable[[], list[Array]]  # the arrays of the program, in its order
 
     def __init__(
         self,
@@ -116,10 +117,6 @@ class _DerivativesSolver(SpecialisingSolver):
         self._general()
         if self._specialises:
             self._specialise()
-
-    def _table(self) -> list[Array]:
-        """The arrays of the program, in its order."""
-        raise NotImplementedError
 
     def _run(self) -> None:
         """Update by the general kernel. Raises DynamicsError if that fails."""

@@ -49,21 +49,16 @@ class SpecialisingSolver(ModelSolver):
         "_calls", "_call", "_lock", "_kernels", "_addresses", "_ended", "update",
     )  # fmt: skip
     """What a copy makes anew, because it is bound to these buffers."""
+    _specialise: Callable[[], None]
+    """Put the specialised kernel in place: now, if it is in the cache, else from a thread."""
+    _new_kernel: Callable[[bool], SpecialisedKernel]  # for a base that moves, or at rest
+    _agrees: Callable[[bool, int], bool]
+    """Compare the kernel at this address on random states, in buffers of its own: the solver may be
+    at work."""
 
     @staticmethod
     def _is_wanted(specialise: bool | None) -> bool:
         return (_is_default if specialise is None else specialise) and Calls.available()
-
-    def _specialise(self) -> None:
-        """Put the specialised kernel in place: now, if it is in the cache, else from a thread."""
-        raise NotImplementedError
-
-    def _new_kernel(self, moving: bool) -> SpecialisedKernel:
-        raise NotImplementedError
-
-    def _agrees(self, moving: bool, address: int) -> bool:
-        """Compare on random states, in buffers of its own: the solver may be at work."""
-        raise NotImplementedError
 
     def _choose_kernel(self) -> None:
         """Use the specialised kernel if it computes all that is asked for."""
