@@ -410,6 +410,7 @@ void ElasticJointController::tell(double now, bool is_urgent)
     /* The queue is full if the callbacks do not run; the next report counts what was lost. */
     if (reports_.push(report_)) {
       report_.time_to_torque = 0.0;
+      report_.is_overdue = report_.is_implausible = false; /* said once */
       std::fill_n(report_.largest_error, ROBOT_JOINTS, 0.0);
     } else {
       report_.lost_reports += 1;
