@@ -39,7 +39,7 @@ def take_input(
     """
     compiled_unwrap(p, samples, a.joint_of_motor, q, theta)
     sides = compiled_notice_frozen(
-        a.joint_of_motor, a.torque_share, counts, frozen, p.frozen_distance, q, theta,
+        a.joint_of_motor, a.torque_share, counts, frozen, steps, p.frozen_distance, q, theta,
         desired[0] if has_motion else q,
     )  # fmt: skip
     compiled_note_encoder_steps(steps, now, q, theta)

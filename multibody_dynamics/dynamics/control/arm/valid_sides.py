@@ -83,15 +83,16 @@ class ValidSides(IndependentCopies):
         self._actuation = actuation(actuators)
         self._checks = position_checks(model, actuators, cycle.state_speed_factor)
         n, m = model.n, len(actuators.motors)
+        self.steps = record_fields.zeros(encoder_steps.EncoderSteps, n=n, m=m)
         self._compare = BoundCall(
             frozen_sides.compiled_notice_frozen,
             self._actuation.joint_of_motor,
             self._actuation.torque_share,
             FrozenCycles(np.zeros(1, dtype=np.int64)),
             record_fields.zeros(frozen_sides.FrozenSides, n=n, m=m),
+            self.steps,
         )
         self._notice_frozen(np.zeros(n), np.zeros(m), None)  # compiles
-        self.steps = record_fields.zeros(encoder_steps.EncoderSteps, n=n, m=m)
         self._note_steps = BoundCall(encoder_steps.compiled_note_encoder_steps, self.steps)
         self._note_steps(0.0, np.full(n, np.nan), np.full(m, np.nan))  # compiles
         self._accepted = {LINKS: np.empty(n), MOTORS: np.empty(m)}

@@ -5,8 +5,9 @@
 
 A hardware interface whose `read` fails in silence leaves the same positions in place, cycle by
 cycle. At rest, that is what an encoder shows; but a link whose motor, and a motor whose link or
-whose reference has moved on by more than `frozen_distance` cannot have stayed exactly where it was.
-Its side then counts as missing until the value changes.
+whose reference has moved on by more than `frozen_distance`, and the step of its encoder as far as
+that is known, cannot have stayed exactly where it was. Its side then counts as missing until the
+value changes.
 """
 
 from typing import Annotated, NamedTuple
@@ -33,9 +34,9 @@ class FrozenSides(NamedTuple):
 
 
 @inlined_exactly
-def notice_frozen_sides(joint_of_motor, torque_share, counts, s, far, q, theta, wanted):
+def notice_frozen_sides(joint_of_motor, torque_share, counts, s, steps, far, q, theta, wanted):
     """Which sides repeat their positions although the arm moves by more than `far`, the
-    `frozen_distance`: the sum of LINKS_FROZEN and MOTORS_FROZEN."""
+    `frozen_distance`, and a step: the sum of LINKS_FROZEN and MOTORS_FROZEN."""
     links = 0
     motors = 0
     for i in range(q.shape[0]):
@@ -49,7 +50,7 @@ def notice_frozen_sides(joint_of_motor, torque_share, counts, s, far, q, theta, 
             s.motor_then[i] = s.at_motors[i]
             s.wanted_then[i] = wanted[i]
             s.link_is_frozen[i] = 0
-        elif far > 0.0 and moved > far:
+        elif far > 0.0 and moved > far + steps.link_step[i]:
             s.link_is_frozen[i] = 1
         if s.link_is_frozen[i]:
             links = LINKS_FROZEN
@@ -61,7 +62,7 @@ def notice_frozen_sides(joint_of_motor, torque_share, counts, s, far, q, theta, 
             s.link_then[j] = q[i]
             s.goal_then[j] = wanted[i]
             s.motor_is_frozen[j] = 0
-        elif far > 0.0 and moved > far and torque_share[j] > 0.0:
+        elif far > 0.0 and moved > far + steps.motor_step[j] and torque_share[j] > 0.0:
             s.motor_is_frozen[j] = 1
         if s.motor_is_frozen[j]:
             motors = MOTORS_FROZEN

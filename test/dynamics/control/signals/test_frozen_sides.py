@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from multibody_dynamics.dynamics.control.records.cycle_counts import CycleCounts
+from multibody_dynamics.dynamics.control.signals.encoder_steps import EncoderSteps
 from multibody_dynamics.dynamics.control.signals.frozen_sides import (
     LINKS_FROZEN,
     MOTORS_FROZEN,
@@ -25,6 +26,7 @@ class Watch:
     def __init__(self, far: float = FAR) -> None:
         self.memory = record_fields.zeros(FrozenSides, n=2, m=3)
         self.counts = record_fields.zeros(CycleCounts)
+        self.steps = record_fields.zeros(EncoderSteps, n=2, m=3)
         self.far = far
         self.see()
 
@@ -32,7 +34,7 @@ class Watch:
         """What is noticed after links, motors and reference have moved so far from the start."""
         q, goal = START + links, START + wanted
         theta = np.array([*(START + motors), 0.1 + stiffness])
-        own = self.counts, self.memory, self.far, q, theta, goal
+        own = self.counts, self.memory, self.steps, self.far, q, theta, goal
         return notice_frozen_sides(JOINT_OF_MOTOR, SHARE, *own)
 
 
@@ -73,3 +75,11 @@ def test_one_joint_of_several_is_enough_and_zero_turns_it_off():
     one = np.array([2.0 * FAR, 0.0])
     assert Watch().see(motors=one) == LINKS_FROZEN
     assert Watch(0.0).see(motors=100.0) == 0
+
+
+@pytest.mark.parametrize("moves", ["motors", "links"])
+def test_an_encoder_may_repeat_its_value_within_a_step(moves):
+    watch = Watch()
+    watch.steps.link_step[:] = watch.steps.motor_step[:] = FAR
+    assert watch.see(**{moves: 1.9 * FAR}) == 0
+    assert watch.see(**{moves: 2.1 * FAR}) != 0
