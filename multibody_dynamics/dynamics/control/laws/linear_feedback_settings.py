@@ -17,10 +17,9 @@ from ..observers.adaptive_feedforward import AdaptationSettings
 from ..observers.disturbance_compensation import SHARE
 from .controller_settings import ControllerSettings, Cycle
 
-BASE_SHARE = 0.4
+BASE_SHARE = 0.8
 """Ratio of the poles of the link-side disturbance observers, once they have oscillated, to the
-natural frequency of the base: the Panda on a base of 5 to 20 Hz is stable up to 0.85 to 1.2, the
-two-link arm of config/ with parameters 30 % off to half as much."""
+natural frequency of the base: the Panda on a base of 5 to 20 Hz is stable up to 0.85 to 1.2."""
 Own = TypeVar("Own", bound="LinearFeedbackSettings")
 
 
@@ -50,7 +49,7 @@ class LinearFeedbackSettings(ControllerSettings):
         meaning="whether the error of the link or of the motor is integrated")
     disturbance_bandwidth: float = setting(120.0, unit="rad/s", bounds=(0.0, 1000.0),
         meaning="poles of the disturbance observers of motors and links, whose estimates are"
-        " compensated; those of the links fall to 0.4 times base_frequency once they oscillate; 0:"
+        " compensated; those of the links fall to 0.8 times base_frequency once they oscillate; 0:"
         " no compensation; always 0 without link encoders")
     disturbance_share: float = setting(SHARE, bounds=(0.0, 1.0),
         meaning="largest disturbance that is compensated, as a share of the motors' torque limits")

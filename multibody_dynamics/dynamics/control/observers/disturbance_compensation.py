@@ -12,11 +12,10 @@ cycle without differentiating velocities; four equal poles smooth it and give d'
 (:mod:`low_pass`). A base that yields to the arm's torques moves the links, which the observer takes
 for a disturbance, and compensates. The lag of the estimate then drives the oscillation of the base,
 unless it is more than half a period, as with poles below about 0.8 times the natural frequency of
-the base, or half of this if the model is wrong. Once the estimate of a link oscillates
-(:mod:`oscillation_monitor`), the poles of the links are therefore lowered, and stay there. The base
-does not reach the motors, whose momentum does not depend on it. The flat map then takes Q - d and
-Q' - d' in place of Q and Q', so the motors move to where the springs carry the disturbance, and
--d_m is added to the torque.
+the base. Once the estimate of a link oscillates (:mod:`oscillation_monitor`), the poles of the
+links are therefore lowered, and stay there. The base does not reach the motors, whose momentum does
+not depend on it. The flat map then takes Q - d and Q' - d' in place of Q and Q', so the
+motors move to where the springs carry the disturbance, and -d_m is added to the torque.
 
 A spring whose stiffness is K appears as d = (K - K_model) phi and is compensated, too: at low
 frequencies Q - d = K_model phi, so the motor moves to q_d + phi with the true deflection phi.

@@ -6,10 +6,9 @@
 Between two turning points of the estimate lies a swing. A swing is unexplained if it is larger than
 SHARE times the variation of the joint torque of the desired motion in the same time, which wrong
 parameters would explain, and than FLOOR times the largest disturbance that is compensated, below
-which there is noise. SWINGS such swings in a row, none longer than LONGEST, and each at least
-KEPT times as large as the one before it or LARGE times the largest disturbance, are an oscillation
-that does not decay. What happens once, such as a hit, a payload or a reversal of friction, swings
-less often or decays.
+which there is noise. SWINGS such swings in a row, each at least KEPT times as large as the one
+before it and none longer than LONGEST, are an oscillation that does not decay. What happens once,
+such as a hit, a payload or a reversal of friction, swings less often or decays.
 
 Source: T. Hagglund, A control-loop performance monitor, Control Engineering Practice 3(11), 1995,
 which counts the errors between zero crossings that exceed a limit.
@@ -22,7 +21,6 @@ LONGEST = 0.2  # s: slower oscillations are left to the feedback
 FLOOR = 0.02  # of the largest disturbance
 SHARE = 0.3  # of the reference's variation
 KEPT = 0.9  # of the swing before
-LARGE = 0.5  # of the largest disturbance; torque limits make such swings irregular
 
 
 @inlined_exactly
@@ -45,8 +43,7 @@ def oscillates(s, i, value, rate, reference_rate, limit, step):
     if direction != s.direction[i]:
         swing = abs(value - s.turn[i])
         is_new = swing > FLOOR * limit + SHARE * s.explained[i] and s.since[i] <= LONGEST
-        is_kept = swing > min(KEPT * s.swing[i], LARGE * limit)
-        s.swings[i] = s.swings[i] + 1 if is_new and is_kept else 0
+        s.swings[i] = s.swings[i] + 1 if is_new and swing > KEPT * s.swing[i] else 0
         s.turn[i] = value
         s.swing[i] = swing
         s.explained[i] = 0.0

@@ -10,12 +10,11 @@ import pytest
 from multibody_dynamics.dynamics.control.observers.disturbance_compensation import Disturbances
 from multibody_dynamics.dynamics.control.observers.oscillation_monitor import SWINGS, oscillates
 from multibody_dynamics.dynamics.core import record_fields
-from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools.study import single_run
 from multibody_dynamics.tools.study.conditions import Condition
 from multibody_dynamics.tools.study.single_run import simulate
 from multibody_dynamics.tools.study.studied_laws import chosen_laws
-from multibody_dynamics.tools.study.studied_robots import RobotSource, built_in_robots, load_arm
+from multibody_dynamics.tools.study.studied_robots import built_in_robots, load_arm
 
 LAW = next(iter(chosen_laws(["all"])))  # motor_pd, the default
 
@@ -71,18 +70,6 @@ def test_the_arm_on_a_wrong_model_oscillates_slower_than_its_base(panda, slowed)
     assert len(slowed) == 1
 
 
-def test_a_wrong_model_of_soft_springs_is_noticed_before_the_arm_is_lost(slowed):
-    """Two links with 30 % wrong parameters, whose compensation drives the torques to their limits:
-    there, the swings of its estimate differ in size."""
-    config = share_directory() / "config"
-    robot = config / "robots" / "planar_two_link.urdf"
-    springs = config / "elastic_joints" / "planar_two_link.yaml"
-    arm = load_arm(RobotSource("two", "two", robot, springs))
-    outcome = simulate(arm, LAW, condition(error=0.3, **soft(10.0, 0.2)), draw=3)
-    assert not outcome.lost
-    assert len(slowed) == 1
-
-
 @pytest.mark.parametrize("frequency", [5.0, 20.0])
 def test_it_says_once_that_it_is_slower(panda, slowed, frequency):
     assert simulate(panda, LAW, condition(0.0, **soft(frequency, 0.2))).lost
@@ -124,19 +111,9 @@ def test_swings_that_do_not_decay_are_an_oscillation(growth, frequency, referenc
     for t in np.arange(0.0, 1.2, 1e-3):
         size = np.exp(growth * t)
         value, rate = size * np.sin(omega * t), size * omega * np.cos(omega * t)
-        along = reference * rate
-        found = oscillates(memory, 0, value, rate, along, 10.0, 1e-3)
-        noticed = max(noticed, int(found))
+        noticed = max(
+            noticed, int(oscillates(memory, 0, value, rate, reference * rate, 10.0, 1e-3))
+        )
         if t < (SWINGS - 1) / (2.0 * frequency):
             assert not noticed
     assert noticed == is_noticed
-
-
-def test_large_swings_need_not_be_alike():
-    """They vary where torques are limited; small ones that vary decay."""
-    for size, is_noticed in ((1.0, False), (8.0, True)):
-        memory, noticed = record_fields.zeros(Disturbances, n=1, m=1), False
-        for k in range(4 * SWINGS):
-            end = (-1.0) ** k * size * (1.0 if k % 4 < 2 else 0.6)
-            noticed |= oscillates(memory, 0, end, -end, 0.0, 10.0, 0.01)
-        assert noticed == is_noticed
