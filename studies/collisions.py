@@ -38,13 +38,9 @@ from multibody_dynamics.dynamics.model import MultibodyModel, inertia
 from multibody_dynamics.dynamics.motion import Reference, interpolate
 from multibody_dynamics.dynamics.plant import Encoder
 from multibody_dynamics.dynamics.rigid import forward_kinematics, jacobian
+from multibody_dynamics.simulation import PLANTS
 from multibody_dynamics.tools.study.model_errors import with_model_errors
-from multibody_dynamics.tools.study.studied_robots import (
-    PLANTS,
-    StudiedArm,
-    built_in_robots,
-    load_arm,
-)
+from multibody_dynamics.tools.study.studied_robots import StudiedArm, built_in_robots, load_arm
 
 PERIOD = 1e-3  # s
 START = 1_000_000_000  # ns, stamp of the first cycle

@@ -30,13 +30,9 @@ from multibody_dynamics.dynamics.elastic import Actuators, Motor, SeriesElastic
 from multibody_dynamics.dynamics.model import MultibodyModel
 from multibody_dynamics.dynamics.plant import ElasticRobot, Plant
 from multibody_dynamics.reporting.progress import ProgressBar
+from multibody_dynamics.simulation import PLANTS
 from multibody_dynamics.tools.base.arguments import whole
-from multibody_dynamics.tools.study.studied_robots import (
-    PLANTS,
-    StudiedArm,
-    built_in_robots,
-    load_arm,
-)
+from multibody_dynamics.tools.study.studied_robots import StudiedArm, built_in_robots, load_arm
 from studies.passivity_claims import PASSIVITY_CLAIMS
 from studies.sampled_contacts import BOUT, SampledContacts, sampled_contacts
 

@@ -17,6 +17,7 @@ COMMENTS = {
     (".py", ".sh", ".cmake", ".txt", "Makefile", "run"): "# {}\n# {}\n",
     (".cpp", ".hpp"): "// {}\n// {}\n",
     (".c", ".h"): "/*\n * {}\n * {}\n */\n",
+    ("templates",): "{{# {}\n   {} #}}",
 }
 HEADS = {kind: text.format(*NOTICE) for kinds, text in COMMENTS.items() for kind in kinds}
 
@@ -24,26 +25,26 @@ HEADS = {kind: text.format(*NOTICE) for kinds, text in COMMENTS.items() for kind
 def source_files() -> Iterator[Path]:
     found = [f for folder in FOLDERS for f in (ROOT / folder).rglob("*")]
     for file in (*found, ROOT / "setup.py", ROOT / "Makefile", ROOT / ".ci" / "run"):
-        if "__pycache__" not in file.parts and kind(file) in HEADS:
+        if "__pycache__" not in file.parts and kind(file) in HEADS and file.is_file():
             yield file
 
 
 def kind(file: Path) -> str:
-    return file.suffix or file.name
+    return "templates" if file.parent.name == "templates" else file.suffix or file.name
 
 
-def lacks_notice(name: str, text: str) -> bool:
+def lacks_notice(file: Path, text: str) -> bool:
     """Whether the text does not begin with the notice, after a line that names the interpreter."""
     if text.startswith("#!"):
         text = text.partition("\n")[2]
-    return bool(text) and not text.startswith(HEADS[kind(Path(name))] + "\n")
+    return bool(text) and not text.startswith(HEADS[kind(file)] + "\n")
 
 
 def test_every_source_file_begins_with_the_notice():
     files = list(source_files())
     assert len(files) > 900
     assert {kind(file) for file in files} == HEADS.keys()
-    assert [str(f.relative_to(ROOT)) for f in files if lacks_notice(f.name, f.read_text())] == []
+    assert [str(f.relative_to(ROOT)) for f in files if lacks_notice(f, f.read_text())] == []
 
 
 def test_the_notice_does_not_hide_docstrings():

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core import SECOND, Array, DynamicsError, IndependentCopies
+from ...core import SECOND, Array, BoundCall, DynamicsError, IndependentCopies
 from ...elastic import Actuators
 from ...model import MultibodyModel
 from ...motion import (
@@ -45,7 +45,7 @@ from ..observers.adaptive_feedforward import AdaptiveFeedforward
 from ..observers.collision_thresholds import PUSH
 from ..records.actuation import actuation
 from ..signals.derivative_filter import MAX_STEP
-from ..signals.encoder_steps import compiled_interpolate_speeds
+from ..signals.encoder_steps import Resolutions, compiled_interpolate_speeds
 from ..trajectories.stream_design import design_stream
 from .arm_reference import ArmReference
 from .arm_settings import ArmSettings
@@ -131,6 +131,9 @@ class Arm(IndependentCopies):
         self._missed = ""  # what the last sample lacked
         self._valid = ValidSides(model, actuators, self.resting, self.cycle)
         self.steps = self._valid.steps
+        resolutions = Resolutions(self._resolution[: model.n], self._resolution[model.n :])
+        self._interpolate_speeds = BoundCall(compiled_interpolate_speeds, resolutions, self.steps)
+        self._interpolate_speeds(still.copy(), np.zeros(len(actuators.motors)))  # compiles
         self._stream_limits: StreamLimits | None = None
         self._events: list[Event] = []
         self._cuts: list[LimitEvent] = []
@@ -521,7 +524,7 @@ class Arm(IndependentCopies):
             0.0 * row if lacks else row.copy()
             for row, lacks in zip(measured.velocities, (lacks_links, lacks_motors), strict=True)
         )
-        compiled_interpolate_speeds(self.supervisor.rules, self.steps, qd, thetad)
+        self._interpolate_speeds(qd, thetad)
         return Situation(
             lacks_links=int(lacks_links),
             lacks_motors=int(lacks_motors),

@@ -44,6 +44,13 @@ class EncoderSteps(NamedTuple):
     # fmt: on
 
 
+class Resolutions(NamedTuple):
+    """Steps of encoders that change a torque by its limit; :class:`.CycleSettings` has them, too."""
+
+    link_resolution: Array
+    motor_resolution: Array
+
+
 @inlined_exactly
 def note_changes(s, first, position, last, least, values, step):
     """Note the changes of some positions, of encoders numbered from `first` on."""

@@ -1,3 +1,5 @@
+{# Copyright 2026 multibody_dynamics developers
+   SPDX-License-Identifier: Apache-2.0 #}
 /* Torques that hold the robot still in the middle of its joint ranges. */
 
 #include "{{ name }}_dynamics.h"

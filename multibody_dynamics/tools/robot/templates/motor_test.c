@@ -1,3 +1,5 @@
+{# Copyright 2026 multibody_dynamics developers
+   SPDX-License-Identifier: Apache-2.0 #}
 {{ tables | join("\n") }}
 static int test_motor_feedforward(void)
 {

@@ -1,3 +1,5 @@
+{# Copyright 2026 multibody_dynamics developers
+   SPDX-License-Identifier: Apache-2.0 #}
 /*
  * Compares the functions of {{ library }} with {{ states }} recorded states; the exit
  * status is 0 if all results agree.

@@ -10,6 +10,7 @@ from multibody_dynamics.dynamics.control.arm.cycle_settings import CycleSettings
 from multibody_dynamics.dynamics.control.records.cycle_counts import CycleCounts
 from multibody_dynamics.dynamics.control.signals import samples
 from multibody_dynamics.dynamics.control.signals.derivative_filter import DerivativeFilter
+from multibody_dynamics.dynamics.control.signals.encoder_steps import EncoderSteps
 from multibody_dynamics.dynamics.control.signals.samples import Samples
 from multibody_dynamics.dynamics.core import record_fields
 
@@ -27,6 +28,7 @@ class Sampled:
             "link_timeout": 0.01, "motor_timeout": 0.01,
         })  # fmt: skip
         self.s = record_fields.zeros(Samples, n=N, m=M)
+        self.steps = record_fields.zeros(EncoderSteps, n=N, m=M)
         self.counts = record_fields.zeros(CycleCounts)
         self.time, self.agrees = 0.0, -1
         samples.forget_samples(self.s)
@@ -41,9 +43,9 @@ class Sampled:
         self.time += DT
         new = self.time + ahead
         samples.compiled_take_samples(
-            self.p, self.s, self.counts, self.time, new if links else self.s.link_time[0],
-            new if motors else self.s.motor_time[0], q, theta, self.agrees, DT,
-            *self.reference(),
+            self.p, self.s, self.steps, self.counts, self.time,
+            new if links else self.s.link_time[0], new if motors else self.s.motor_time[0],
+            q, theta, self.agrees, DT, *self.reference(),
         )  # fmt: skip
         return np.concatenate([self.s.q, self.s.theta])
 
