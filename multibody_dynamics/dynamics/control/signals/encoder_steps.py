@@ -45,7 +45,7 @@ class EncoderSteps(NamedTuple):
 
 
 class Resolutions(NamedTuple):
-    """Steps of encoders that change a torque by its limit; :class:`.CycleSettings` has them, too."""
+    """Steps of encoders that change a torque by its limit; CycleSettings has them, too."""
 
     link_resolution: Array
     motor_resolution: Array
