@@ -20,8 +20,8 @@ from multibody_dynamics import dynamics as dyn
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 PERIOD, STATES = 0.5, 500  # s, of a motion of all independent joints at 1 kHz
-LENGTHS = (10, 30, 100, 300, 1000)
-PINNED = (1, 2, 5, 10, 20, 40)
+LENGTHS = (10, 300, 1000)
+PINNED = (1, 2, 10, 40)
 
 
 def pinned_chain(n: int, pins: int) -> dyn.mechanisms.ConstrainedModel:

@@ -117,7 +117,7 @@ def groups(options: argparse.Namespace) -> list[Group]:
     calls = {
         FLAT: feedforward(model, springs, weight),
         **{f"`Arm.update`, {law}": python(model, springs, law, rest)
-           for law in (LAW, "state_feedback", "hold")},
+           for law in (LAW, "hold")},
     }  # fmt: skip
     if which("cc"):
         calls[f"generated C, {LAW}, called from Python"] = c(model, springs, rest)

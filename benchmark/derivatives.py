@@ -4,30 +4,14 @@
 """dQ/dq, dQ/dq', M and dq''/dq, dq''/dq', M^-1 of an arm, compared with Pinocchio."""
 
 import argparse
-from collections.abc import Callable
 from functools import partial
 
 import harness
-import numba
 import numpy as np
 import pinocchio as pin
-from harness import Group, Row
+from harness import Group
 
 from multibody_dynamics import dynamics as dyn
-
-
-def repeater(cycle: Callable[..., object], state_at: int) -> Callable[..., float]:
-    @numba.njit
-    def repeat(count, *arguments):
-        """Repeat the cycle in compiled code; the changing state prevents hoisting."""
-        total = 0.0
-        for k in range(count):
-            arguments[state_at][0, 0] = 1e-9 * k
-            cycle(*arguments)
-            total += arguments[-1][0, 0, 0]
-        return total
-
-    return repeat
 
 
 def groups(options: argparse.Namespace) -> list[Group]:
@@ -47,7 +31,6 @@ def groups(options: argparse.Namespace) -> list[Group]:
         for got, wanted in zip(solver(q, v, third)[:2], expected, strict=False):
             harness.require(f"derivatives of {of}", got, wanted, tolerance)
         reference = f"`pin.{theirs.__name__}` from Python"
-        inside = partial(repeater(solver.update.func, 3), options.calls, *solver.update.args)
         own = type(solver)(model, specialise=True)
         own.wait()
         harness.require(f"specialised {kind}", own(q, v, third)[0], expected[0], tolerance)
@@ -61,7 +44,6 @@ def groups(options: argparse.Namespace) -> list[Group]:
                     ("`solver.update()`", each.update),
                 )
             ),
-            Row("general, inside compiled code", inside, options.calls),
         ]
         title = f"derivatives of the {kind} dynamics of {model.name}, {model.n} joints"
         found.append(Group(f"{kind}_derivatives", title, rows, reference))
