@@ -170,6 +170,7 @@ class Twins:
     def check(self) -> None:
         assert self.c._output.state == self.python.state, (self.cycles, self.c.state)
         assert self.c._output.fault == self.python.fault, (self.cycles, self.c.fault)
+        assert self.c.fault_joint == self.python.arm.supervisor.joint
         torque = self.c.torque
         assert np.isfinite(torque).all()
         if self.c.state != "inactive":

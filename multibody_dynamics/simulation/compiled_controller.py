@@ -171,6 +171,12 @@ class CompiledController(NeverCopied):
         return self._name("fault", self._output.fault) if self._output.fault else ""
 
     @property
+    def fault_joint(self) -> str:
+        """The joint at which the fault was found; empty if it is not about one."""
+        i = self._output.fault_joint
+        return self.joint_names[i] if i >= 0 else ""
+
+    @property
     def counts(self) -> dict[str, int]:
         """What was refused, limited or missed since the start."""
         counts = self._output.counts

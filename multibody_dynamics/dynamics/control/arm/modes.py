@@ -111,7 +111,8 @@ class Fault(NamedTuple):
     the arm follows again by itself once the cause is over and the arm at rest (`recovers`);
     LATCHED, only once the fault is cleared (``~/enable``); FINAL, feedback cannot stop the arm:
     it stays LOST until the fault is cleared, and the stop is left to the brakes and to the
-    watchdogs of the drives. within : longest time from the cause to the mode.
+    watchdogs of the drives. within : longest time from the cause to the mode. of_joint : whether
+    the rules find it at a joint.
     """
 
     code: int
@@ -119,6 +120,7 @@ class Fault(NamedTuple):
     mode: Mode
     ends: int
     within: str
+    of_joint: bool = False
 
     @property
     def end(self) -> str:
@@ -133,7 +135,7 @@ FAULTS = (
     Fault(SETTLING, "settling", Mode.STOPPING, PASSING, "at once"),
     Fault(NO_LINKS, "link states missing", Mode.STOPPING, PASSING, "state_timeout and one cycle"),
     Fault(NO_MOTORS, "motor states missing", Mode.STOPPING, PASSING, "state_timeout and one cycle"),
-    Fault(TRACKING, "tracking error", Mode.STOPPING, LATCHED, "the same cycle"),
+    Fault(TRACKING, "tracking error", Mode.STOPPING, LATCHED, "the same cycle", True),
     Fault(NOT_FINITE, "torque not finite", Mode.STOPPING, LATCHED, "the same cycle"),
     Fault(TIME, "jump in time", Mode.STOPPING, PASSING, "the first cycle after the jump"),
     Fault(LATE, "torques too late", Mode.STOPPING, LATCHED, "0.1 s"),
@@ -146,18 +148,19 @@ FAULTS = (
         Mode.LOST,
         FINAL,
         "50 ms (too fast), 0.1 s (speeds up, too far), stop_timeout (moving)",
+        True,
     ),
     Fault(REPEATED, "interrupted repeatedly", Mode.STOPPING, LATCHED, "the same cycle"),
-    Fault(OVERSPEED, "too fast", Mode.STOPPING, LATCHED, "50 ms"),
-    Fault(CHATTER, "torque chatters", Mode.STOPPING, LATCHED, "0.1 s"),
+    Fault(OVERSPEED, "too fast", Mode.STOPPING, LATCHED, "50 ms", True),
+    Fault(CHATTER, "torque chatters", Mode.STOPPING, LATCHED, "0.1 s", True),
     Fault(IMPLAUSIBLE, "implausible states", Mode.LOST, FINAL, "the first cycle"),
-    Fault(OVERLOAD, "spring overloaded", Mode.STOPPING, LATCHED, "0.1 s"),
-    Fault(COARSE, "encoder too coarse", Mode.STOPPING, LATCHED, "its second step"),
+    Fault(OVERLOAD, "spring overloaded", Mode.STOPPING, LATCHED, "0.1 s", True),
+    Fault(COARSE, "encoder too coarse", Mode.STOPPING, LATCHED, "its second step", True),
 )
 """All faults by code: the table of which every other one is made."""
 
-RULES = np.array([(fault.mode, fault.ends) for fault in FAULTS])  # columns MODE and ENDS
-MODE, ENDS = range(2)
+RULES = np.array([(fault.mode, fault.ends, fault.of_joint) for fault in FAULTS])
+MODE, ENDS, OF_JOINT = range(3)  # its columns
 TOO_FAST, MOVES, SPEEDS_UP, TOO_FAR = range(4)  # how a stop has failed
 
 
@@ -503,6 +506,12 @@ def deactivate(s):
     """Nothing acts on the arm, and there is no fault."""
     s.mode[0] = INACTIVE
     s.fault[0] = NONE
+
+
+@inlined_exactly
+def joint_of_fault(s):
+    """The joint at which the present fault was found; -1 if it is not about one."""
+    return s.joint[0] if RULES[s.fault[0], OF_JOINT] != 0 else -1
 
 
 @inlined_exactly

@@ -156,6 +156,7 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
         {
             "is_following": modes.is_following,
             "is_final": modes.is_final,
+            "joint_of_fault": modes.joint_of_fault,
             "interpolate_speeds": encoder_steps.interpolate_speeds,
             "are_motors_slow": modes.are_motors_slow,
             "raise_fault": modes.fail,

@@ -69,6 +69,12 @@ class Supervisor(IndependentCopies):
         return FAULTS[code] if code else None
 
     @property
+    def joint(self) -> str:
+        """The joint at which the fault was found; empty if it is not about one."""
+        i = modes.joint_of_fault(self._memory)
+        return self.joint_names[i] if i >= 0 else ""
+
+    @property
     def is_final(self) -> bool:
         """Whether only a cleared fault ends LOST."""
         return bool(modes.is_final(self._memory))

@@ -378,6 +378,9 @@ static void report(const robot_controller *c, robot_output *out)
 {
     out->state = (robot_state)c->modes.mode;
     out->fault = (robot_fault)c->modes.fault;
+    out->fault_joint = robot_joint_of_fault(&c->modes);
+    out->fault_value = c->modes.value;
+    out->fault_allowed = c->modes.allowed;
     out->counts = c->counts;
     copy_row(&c->desired[0][0], &out->desired[0][0], 5 * JOINTS);
     copy_row(c->samples.q, out->q, JOINTS);

@@ -29,6 +29,8 @@ typedef struct {
     double torque[ROBOT_MOTORS]; /* N m or N, to be sent */
     robot_state state;
     robot_fault fault;
+    int fault_joint; /* at which it was found; -1 if it is not about one */
+    double fault_value, fault_allowed; /* what was found there, and what is allowed, SI units */
     double desired[5][ROBOT_JOINTS];
     /* Of the motors: along `desired`, by the flat map, or that of a stop. */
     double desired_theta[ROBOT_MOTORS];

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <mutex>
+#include <string>
 #include <utility>
 
 #include "hardware_interface/types/hardware_interface_type_values.hpp"
@@ -100,6 +102,19 @@ unsigned char level_of(const robot_output & output)
     return output.fault == ROBOT_SETTLING ? DiagnosticStatus::WARN : DiagnosticStatus::ERROR;
   }
   return DiagnosticStatus::OK;
+}
+
+/* The fault, with its joint, what was found there, and what is allowed. */
+std::string text_of_fault(const robot_output & output)
+{
+  const std::string fault = robot_fault_name(output.fault);
+  if (output.fault_joint < 0) {
+    return fault;
+  }
+  char found[64];
+  std::snprintf(
+    found, sizeof(found), "': %.4g, allowed: %.4g", output.fault_value, output.fault_allowed);
+  return fault + ", '" + robot_joint_names[output.fault_joint] + found;
 }
 }  // namespace
 
@@ -1005,11 +1020,11 @@ void ElasticJointController::announce(const Report & report)
   announced_state_ = report.output.state;
   announced_fault_ = report.output.fault;
   const char * state = robot_state_name(announced_state_);
-  const char * fault = robot_fault_name(announced_fault_);
+  const std::string fault = text_of_fault(report.output);
   if (level_of(report.output) == DiagnosticStatus::ERROR) {
-    RCLCPP_ERROR(logger, "%.3f s: %s (%s)", report.time, state, fault);
+    RCLCPP_ERROR(logger, "%.3f s: %s (%s)", report.time, state, fault.c_str());
   } else {
-    RCLCPP_INFO(logger, "%.3f s: %s (%s)", report.time, state, fault);
+    RCLCPP_INFO(logger, "%.3f s: %s (%s)", report.time, state, fault.c_str());
   }
 }
 
@@ -1041,7 +1056,7 @@ void ElasticJointController::publish_diagnostics(const Report & report)
   status.message = robot_state_name(output.state);
   status.values = {
     entry("state", robot_state_name(output.state)),
-    entry("fault", robot_fault_name(output.fault)),
+    entry("fault", text_of_fault(output)),
     entry("cycles", std::to_string(counts.cycles)),
     entry("stalled cycles", std::to_string(counts.stalled_cycles)),
     entry("time jumps", std::to_string(counts.time_jumps)),
