@@ -175,13 +175,16 @@ def rows_of(robot: Plant) -> np.ndarray:
 def rows_after(
     robot: ElasticRobot, position: Any, velocity: Any, feedforward: Any, dt: float
 ) -> np.ndarray:
-    """The rows after a cycle under a reference of the drives, with the mean torque of the cycle."""
+    """The rows after a cycle under a reference of the drives, with the mean torque of the cycle, as
+    far as sensors show it: a command that arrives late is far from where the robot is."""
     before = np.stack([robot.theta, robot.thetad])
     robot.follow(position, velocity, feedforward, dt)
     rows = rows_of(robot)
     assert robot.drive is not None
     reference = np.stack([position, velocity])
-    rows[5] = robot.drive.mean_torque(reference, feedforward, before, rows[3:5], dt)
+    mean = robot.drive.mean_torque(reference, feedforward, before, rows[3:5], dt)
+    limit = ACTUATORS.torque_limit
+    rows[5] = np.clip(mean, -limit, limit)
     return rows
 
 

@@ -171,10 +171,12 @@ class Generated:
         return self.c.torque.copy()
 
     def note(self, before: str) -> None:
-        """A fault is told when it comes, and when it is over; settling is not."""
+        """A fault is told when it comes, with its joint, and when it is over; settling is not."""
         own, settling = self.c.fault, FAULTS[Cause.SETTLING].text
         if own != before and own not in ("", settling):
             self._events.append((own, self.c.state))
+            of_joint = {fault.text: fault.of_joint for fault in FAULTS}[own]
+            assert (self.c.fault_joint in self.c.joint_names) == of_joint
         elif own != before and before not in ("", settling):
             self._events.append((before, "cleared"))
 
