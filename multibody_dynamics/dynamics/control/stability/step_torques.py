@@ -41,5 +41,6 @@ def step_torques(law: Controller, q: Array, rest: Rest, peak: float) -> Array:
 def needed_resolution(torques: Array, limit: Array) -> Array:
     """(n + m,) rad or m, steps of the encoders that change the torque of some motor by its limit
     (m,), with :func:`step_torques`; inf for encoders that a law does not use."""
-    with np.errstate(divide="ignore"):
-        return np.asarray((limit[:, None] / torques).min(axis=0))
+    steps = np.full(torques.shape, np.inf)
+    np.divide(limit[:, None], torques, out=steps, where=torques > 0.0)
+    return np.asarray(steps.min(axis=0))

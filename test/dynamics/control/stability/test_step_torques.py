@@ -61,3 +61,8 @@ def test_no_step_changes_a_torque_by_more_and_one_by_about_as_much(law):
 def test_the_needed_resolution_changes_some_torque_by_its_limit():
     torques, limit = np.array([[100.0, 0.0, 1.0], [50.0, 0.0, 30.0]]), np.array([20.0, 5.0])
     np.testing.assert_allclose(needed_resolution(torques, limit), [0.1, np.inf, 1.0 / 6.0])
+
+
+def test_a_motor_without_torque_leaves_the_resolution_to_the_others():
+    torques, limit = np.array([[100.0, 0.0], [0.0, 0.0]]), np.array([20.0, 0.0])
+    np.testing.assert_array_equal(needed_resolution(torques, limit), [0.2, np.inf])
