@@ -183,10 +183,8 @@ class LoopSolver(SpecialisingSolver):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        if "update" in self.__dict__:
+        if not self._calls:
             self._call_directly()
-        else:
-            self._specialise()
 
     def problem(self) -> str:
         """Why the last update has failed; empty if it has not."""
@@ -359,14 +357,8 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
         return compared > 0
 
     def _choose_kernel(self) -> None:
-        if not self._calls:
-            return
-        with self._lock:
-            _, joints, gravity = self._constants
-            usable = False in self._addresses and self._base is None and not self._fills_rows
-            usable = usable and self._kernels[False].fits(joints, gravity)
-            for calls in self._calls:
-                calls.kernel = self._addresses[False] if usable else None
+        super()._choose_kernel()
+        if self._calls:
             self._plan[at.CLOSED] = 0
 
     @property

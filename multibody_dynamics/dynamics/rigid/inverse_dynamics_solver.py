@@ -101,12 +101,6 @@ class InverseDynamicsSolver(SpecialisingSolver):
     def _new_kernel(self, moving: bool) -> SpecialisedKernel:
         return SpecialisedKernel(self.model, moving=moving)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if "update" not in self.__dict__:
-            self.update = self._general
-            self._specialise()
-
     def _agrees(self, moving: bool, address: int) -> bool:
         n, N = self.model.n, self.model.body_count
         joints, gravity = self.model.joint_rows, self.model.gravity

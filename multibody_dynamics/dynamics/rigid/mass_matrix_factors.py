@@ -60,31 +60,29 @@ def solve(M, held, pivots, force, solution):
 
 @inlined
 def solve_rows(M, pivots, rows):
-    """Replace `rows` (n, c) by M^-1 times them; none is held. Rows are subtracted four at a time,
-    or the difference would be read and written for each."""
-    n, columns = rows.shape
+    """Replace `rows` (n, c) by M^-1 times them, with the factors; none is held."""
+    n, upper = pivots.shape[0], M.T
     for r in range(n):
         i = n - 1 - r
-        whole = n - r % 4
-        for k in range(i + 1, whole, 4):
-            a, b, c, d = M[k, i], M[k + 1, i], M[k + 2, i], M[k + 3, i]
-            for j in range(columns):
-                rows[i, j] -= (a * rows[k, j] + b * rows[k + 1, j]) + (
-                    c * rows[k + 2, j] + d * rows[k + 3, j]
-                )
-        for k in range(whole, n):
-            for j in range(columns):
-                rows[i, j] -= M[k, i] * rows[k, j]
+        _subtract_rows(upper, rows, i, i + 1, n)
     for i in range(n):
-        share, whole = 1.0 / pivots[i], i - i % 4
-        for j in range(columns):
+        share = 1.0 / pivots[i]
+        for j in range(rows.shape[1]):
             rows[i, j] *= share
-        for k in range(0, whole, 4):
-            a, b, c, d = M[i, k], M[i, k + 1], M[i, k + 2], M[i, k + 3]
-            for j in range(columns):
-                rows[i, j] -= (a * rows[k, j] + b * rows[k + 1, j]) + (
-                    c * rows[k + 2, j] + d * rows[k + 3, j]
-                )
-        for k in range(whole, i):
-            for j in range(columns):
-                rows[i, j] -= M[i, k] * rows[k, j]
+        _subtract_rows(M, rows, i, 0, i)
+
+
+@inlined
+def _subtract_rows(factors, rows, i, begin, end):
+    """Subtract factors[i, k] times row k, for k from `begin` to `end`, from row i: four at a time,
+    or the difference would be read and written for each."""
+    whole = end - (end - begin) % 4
+    for k in range(begin, whole, 4):
+        a, b, c, d = factors[i, k], factors[i, k + 1], factors[i, k + 2], factors[i, k + 3]
+        for j in range(rows.shape[1]):
+            rows[i, j] -= (a * rows[k, j] + b * rows[k + 1, j]) + (
+                c * rows[k + 2, j] + d * rows[k + 3, j]
+            )
+    for k in range(whole, end):
+        for j in range(rows.shape[1]):
+            rows[i, j] -= factors[i, k] * rows[k, j]

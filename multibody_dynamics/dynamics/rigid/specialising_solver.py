@@ -42,6 +42,8 @@ class SpecialisingSolver(ModelSolver):
     """
 
     _what = "inverse dynamics"  # for warnings
+    _general: Any = None  # updates by the general kernel
+    _fills_rows = False  # whether rows that only the general kernel fills have been asked for
     _calls: tuple[Calls, ...] = ()  # of the specialised kernel, if there is to be one
     _call: Callable[..., Any] | None = None
     _ended: threading.Event  # set when the newest kernel is ready, or cannot be had
@@ -62,6 +64,13 @@ class SpecialisingSolver(ModelSolver):
 
     def _choose_kernel(self) -> None:
         """Use the specialised kernel if it computes all that is asked for."""
+        if self._calls:
+            with self._lock:
+                _, joints, gravity = self._constants
+                usable = self._base is None and False in self._addresses and not self._fills_rows
+                usable = usable and self._kernels[False].fits(joints, gravity)
+                for calls in self._calls:
+                    calls.kernel = self._addresses[False] if usable else None
 
     def _begin(self, *calls: Calls) -> None:
         """Call through the last of `calls`, update through the first, and get the kernel."""
@@ -89,6 +98,12 @@ class SpecialisingSolver(ModelSolver):
             for name in self._temporary:
                 del state[name]
         return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if self._general and "update" not in self.__dict__:
+            self.update = self._general
+            self._specialise()
 
     def _compile(self, moving: bool) -> None:
         """Runs in the thread."""

@@ -585,7 +585,7 @@ def supervise(p, s, now, x):
     """Apply the rules to what this cycle finds.
 
     Missing states come first, then causes of faults while following, then the end of a stop. A
-    final fault stays.
+    final fault stays. A coarse encoder replaces passing faults: between its steps, it looks frozen.
     """
     if s.mode[0] == INACTIVE or RULES[s.fault[0], ENDS] == FINAL:
         return
@@ -609,7 +609,9 @@ def supervise(p, s, now, x):
         enter(s, STOPPING, p.stop_transfer_time)
     if x.knows_speed and not (x.lacks_links and x.lacks_motors):
         _note_rest(p, s, x)
-    if on_links:
+    if RULES[s.fault[0], ENDS] == PASSING and _is_coarse(p, s, x):
+        fail(p, s, now, COARSE, STOPPING, x.qd, x.thetad)
+    elif on_links:
         fail(p, s, now, NO_MOTORS, STOPPING, x.qd, x.thetad)
     elif x.lacks_links:
         fail(p, s, now, NO_LINKS, STOPPING, x.qd, x.thetad)
@@ -636,8 +638,6 @@ def _watch(p, s, now, x):
         fail(p, s, now, CONTACT, x.contact, x.qd, x.thetad)
     elif x.is_lost:
         fail(p, s, now, ESTIMATE, STOPPING, x.qd, x.thetad)
-    elif _is_coarse(p, s, x):
-        fail(p, s, now, COARSE, STOPPING, x.qd, x.thetad)
     elif _exceeds_speed(p, s, now, x):
         fail(p, s, now, OVERSPEED, STOPPING, x.qd, x.thetad)
     elif _chatters(p, s, x):
