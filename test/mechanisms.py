@@ -458,3 +458,16 @@ def closed_tree(
     system = dyn.mechanisms.ConstrainedModel(tree, [loop])
     q, qd = dyn.mechanisms.consistent_motion(system, q, qd)
     return system, q, qd, tau
+
+
+MOTORISED = {
+    "four-bar": four_bar(),
+    "four-bar, 3 motors": four_bar().with_motors("crank", "coupler", "rocker"),
+    "five-bar": five_bar("a", "e"),
+    "five-bar, motors at other joints": five_bar("b", "d"),
+    "five-bar, 3 motors": five_bar("a", "c", "e"),
+    "cut at the ball": spatial_loop(),
+    "cut at the cross": spatial_loop("universal"),
+    "delta": delta(),
+}
+"""Mechanisms with motors, as many as there are degrees of freedom or more."""

@@ -12,6 +12,7 @@ import pytest
 from mechanisms import (
     FOUR_BAR,
     JOINTS,
+    MOTORISED,
     closed_tree,
     delta,
     five_bar,
@@ -20,7 +21,6 @@ from mechanisms import (
     pinocchio_acceleration,
     reference_motion,
     reference_torques,
-    spatial_loop,
 )
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.resources import share_directory
@@ -30,15 +30,7 @@ from robots import random_base
 Inverse = dyn.mechanisms.ConstrainedInverseDynamicsSolver
 Forward = dyn.mechanisms.ConstrainedForwardDynamicsSolver
 
-MECHANISMS = {
-    "four-bar": four_bar(),
-    "four-bar, 3 motors": four_bar().with_motors("crank", "coupler", "rocker"),
-    "five-bar": five_bar("a", "e"),
-    "five-bar, motors at other joints": five_bar("b", "d"),
-    "five-bar, 3 motors": five_bar("a", "c", "e"),
-    "cut at the ball": spatial_loop(),
-    "cut at the cross": spatial_loop("universal"),
-    "delta": delta(),
+MECHANISMS = MOTORISED | {
     "delta, 5 motors": delta().with_motors("motor0", "motor1", "motor2", "elbow0_1", "wrist0_2"),
 }
 

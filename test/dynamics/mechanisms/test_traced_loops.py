@@ -8,14 +8,12 @@ import pytest
 
 from mechanisms import (
     FOUR_BAR,
+    MOTORISED,
     closed_tree,
-    delta,
-    five_bar,
     four_bar,
     pinocchio_acceleration,
     reference_motion,
     reference_torques,
-    spatial_loop,
 )
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.mechanisms.traced_loops import (
@@ -27,17 +25,6 @@ from reference import error
 
 Inverse = dyn.mechanisms.ConstrainedInverseDynamicsSolver
 
-MECHANISMS = {
-    "four-bar": four_bar(),
-    "four-bar, 3 motors": four_bar().with_motors("crank", "coupler", "rocker"),
-    "five-bar": five_bar("a", "e"),
-    "five-bar, motors at other joints": five_bar("b", "d"),
-    "five-bar, 3 motors": five_bar("a", "c", "e"),
-    "cut at the ball": spatial_loop(),
-    "cut at the cross": spatial_loop("universal"),
-    "delta": delta(),
-}
-
 
 def evaluate(program, order, rows, last, **others):
     return program.evaluate(
@@ -46,10 +33,10 @@ def evaluate(program, order, rows, last, **others):
 
 
 @pytest.mark.parametrize("order", [0, 1, 2])
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", MOTORISED)
 def test_torques_and_motion_with_40_digits(name, order):
     """From a configuration that is 3 mrad or mm away, as after a cycle of 1 ms."""
-    mechanism = MECHANISMS[name]
+    mechanism = MOTORISED[name]
     system = mechanism.system
     own = system.indices(mechanism.independent)
     rates = np.random.default_rng(1).uniform(-1, 1, (4, system.n))
@@ -86,7 +73,7 @@ def test_pinocchio_accelerates_as_planned(seed):
 
 
 def test_wrenches_payload_and_gravity_are_inputs():
-    mechanism = MECHANISMS["five-bar"]
+    mechanism = MOTORISED["five-bar"]
     system, body = mechanism.system, mechanism.system.tree.body_names[1]
     inputs = TracedInputs(gravity=np.ones(3, dtype=bool), payload=body, wrenches=(body,))
     solver = Inverse(system, mechanism.q, independent=mechanism.independent)
@@ -114,7 +101,7 @@ def parts(solver, closure):
 
 @pytest.mark.parametrize("what", ["way", "steps", "redundant rows"])
 def test_what_is_not_valid_is_reported(what):
-    mechanism = MECHANISMS["five-bar"]
+    mechanism = MOTORISED["five-bar"]
     system = mechanism.system
     solver = Inverse(system, mechanism.q, independent=mechanism.independent)
     program = trace_constrained_inverse_dynamics(solver)
