@@ -644,7 +644,8 @@ class Arm(IndependentCopies):
         elif feedback.diverged:
             raise DynamicsError(feedback.diverged)
         dt = self.times.torque_step(step)
-        reference.compute_torques()
+        if law.uses_motion or self._links_have_friction:
+            reference.compute_torques()
         self._prepare(law)
         had_oscillated = law.has_oscillated
         transfer.update(

@@ -1007,3 +1007,15 @@ def test_a_command_is_a_value_that_later_cycles_do_not_change():
     assert len(before) == 10
     for row, value in zip(rows_of(first), before, strict=True):
         np.testing.assert_array_equal(row, value)
+
+
+@pytest.mark.parametrize("law", ["hold", "motor_pd"])
+def test_torques_along_the_motion_are_computed_for_laws_that_use_it(law, monkeypatch):
+    arm = linear_arm()
+    (q, _, theta, _), _, load = at_start(arm)
+    made, computed = at_rest_under(arm, law=law), []
+    compute = made.reference.compute_torques
+    monkeypatch.setattr(made.reference, "compute_torques", lambda: computed.append(compute()))
+    commands = [made.update(sample_of(made, k * PERIOD, q, theta)) for k in range(3)]
+    np.testing.assert_allclose(commands[-1].torque, load, atol=1e-6)
+    assert len(computed) == (0 if law == "hold" else 3)
