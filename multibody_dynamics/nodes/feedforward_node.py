@@ -5,9 +5,8 @@
 torques with their first two rates, and motor commands, in one cycle per joint state.
 
 The desired motion q..q'''' is evaluated at the stamp of each complete joint state plus `lookahead`,
-and every output carries the stamp of this state. The measured state is used for the first hold, and
-to reject motions that would begin with a jump; it is not fed back. docs/feedforward_node.md
-describes topics, parameters and behaviour.
+and every output carries this stamp. The measured state is used for the first hold, and to reject
+motions that would begin with a jump; it is not fed back. docs/feedforward_node.md has the details.
 """
 
 import sys
@@ -41,7 +40,6 @@ from .following.trajectory_action import TrajectoryAction
 from .following.trajectory_input import TrajectoryInput
 from .following.wrench_input import WrenchInput
 
-NOT_FINITE = "the computed torque is not finite"
 FOREVER = 1e9  # s; a step so long that no rate limit applies
 
 
@@ -64,8 +62,9 @@ class FeedforwardNode(ManagedNode[FeedforwardParameters]):
         TrajectoryInput(self, cycle.inputs, cycle.followed, self._action, robot.model.transmissions)
 
     def reconfigure(self, values: FeedforwardParameters) -> None:
+        self._setup.reconfigure(values)
         if not self.activation.is_over:
-            self._cycle.reconfigure(values)
+            self._cycle.limits.set(values)
 
 
 class FeedforwardCycle:
@@ -74,7 +73,8 @@ class FeedforwardCycle:
     motion : what the robot follows; whoever receives motions passes them to `followed`.
     action : told how goals end, if there is one. after_cycle : called after every cycle.
 
-    Attributes: `inputs`, `supervisor`, `followed` and `diagnostics`, for other parts of the node.
+    Attributes: `inputs`, `supervisor`, `followed`, `limits` and `diagnostics`, for other parts of
+    the node.
     """
 
     def __init__(
@@ -87,27 +87,22 @@ class FeedforwardCycle:
         after_cycle: Callable[[], object] = lambda: None,
     ) -> None:
         p, robot, law = node.parameters, setup.robot, setup.law
-        self._node, self._setup, self._law, self._outputs = node, setup, law, setup.outputs
+        self._node, self._law, self._outputs = node, law, setup.outputs
         self._motion, self._stiffness, self._after_cycle = motion, setup.stiffness, after_cycle
         self._measured = measured = JointStates(
-            robot.model.joint_names,
-            also=("velocity",),
-            check=setup.position_check,
+            robot.model.joint_names, also=("velocity",), check=setup.position_check,
             transmissions=robot.model.transmissions,
-        )
-        self._limits = limits = MotorLimits(robot, p)
+        )  # fmt: skip
+        self.limits = limits = MotorLimits(robot, p)
         self._ramp = TorqueRamp(len(robot.actuators.motors))
         self._sent: Array = np.zeros(len(robot.actuators.motors))  # the last torque
         self._safe_position: Array | None = None
-        self._is_finite, self._is_stale = True, False
-        self.reconfigure(p)
+        self._fault: tuple[bytes, str] | None = None  # that the safe output answers
 
         self.inputs = inputs = Inputs(node)
         self.supervisor = supervisor = CycleSupervisor(
-            node, inputs,
-            cycle=self._run,
+            node, inputs, cycle=self._run, on_jump=self._restart,
             has_state=lambda: bool(measured.stamp) and not self._watchdog.stale,
-            on_jump=self._restart,
         )  # fmt: skip
         self.followed = followed = FollowedMotion(
             node, motion, measured.position, supervisor.events,
@@ -121,17 +116,11 @@ class FeedforwardCycle:
         )
         self._base = BaseInput(node, robot.model, inputs, supervisor)
         StiffnessInput(node, inputs, setup.stiffness, followed, limits, lambda: law.joint_torque)
-        quality = best_effort(p.state_queue_depth)
-        inputs.listen(JointState, "joint_states", self._on_state, quality)
+        inputs.listen(JointState, "joint_states", self._on_state, best_effort(p.state_queue_depth))
         self._watchdog = supervisor.watch(self._on_stale)
         self.diagnostics = Diagnostics(node, robot.model.name, self._statuses)
         self.diagnostics.add(OtherControllers(node, self._outputs.command_topic).statuses)
         node.get_logger().info(f"active; gravity is {setup.gravity}; springs: {p.variant}")
-
-    def reconfigure(self, p: FeedforwardParameters) -> None:
-        """Take over live parameters."""
-        self._setup.reconfigure(p)
-        self._limits.set(p)
 
     def _restart(self, why: str) -> None:
         """Reset everything that depends on time; the next state starts a new hold."""
@@ -162,29 +151,27 @@ class FeedforwardCycle:
             self._restart(gap)
         if not motion.is_active:
             self._begin(stamp)
-        step = supervisor.step_to(stamp)
-        if step:
+        if step := supervisor.step_to(stamp):
             law.advance(step)
         desired_time = stamp + int(SECOND * self._node.parameters.lookahead)
         motion.evaluate(desired_time, law.desired)
         if (base := self._base.at(desired_time)) is not None:
             law.move_base(*base)
-        self._limits.count(self._stiffness.evaluate(desired_time, law.joint_torque))
+        self.limits.count(self._stiffness.evaluate(desired_time, law.joint_torque))
         law.stiffness[:] = self._stiffness.rows
         self.followed.judge(stamp, law.desired, self._measured.velocity)
-        if (wrench := self._wrench.newest(stamp, law.desired)) is not None:
-            law.applied_wrenches[:] = 0.0
-            law.applied_wrenches[wrench[0]] = wrench[1]
+        self._wrench.write(stamp, law.desired, law.applied_wrenches)
         law.update()
         for problem in law.problems():
-            self._limits.cuts.add(problem, problem)
-        self._is_finite = self._output(stamp, step)
-        if self._is_finite:
-            self._is_stale = False
+            self.limits.cuts.add(problem, problem)
+        if law.is_finite():
+            self._output(stamp, step)
+            self._fault = None
             supervisor.record(begin, stamp)
-        else:  # drop the wrench, which may be the cause, and hold the robot
-            self._wrench.wrench.drop()
-            self._publish_safe_output(NOT_FINITE)
+        else:
+            supervisor.events.add("output not finite")
+            self._wrench.wrench.drop()  # which may be the cause
+            self._publish_safe_output("the computed torque is not finite")
         self._after_cycle()
 
     def _begin(self, stamp: int) -> None:
@@ -201,28 +188,20 @@ class FeedforwardCycle:
         law.hold(position)  # its torques determine the feasible stiffness, which is not measured
         self._stiffness.begin(p.initial_stiffness, None, law.joint_torque, stamp, p.ramp_time)
 
-    def _output(self, stamp: int, step: float) -> bool:
-        """Ramp, limit and publish the output of the law, `step` s after the last one.
-
-        If it is not finite, publish nothing and return False.
-        """
+    def _output(self, stamp: int, step: float) -> None:
+        """Ramp, limit and publish the output of the law, `step` s after the last one."""
         p, law = self._node.parameters, self._law
-        if not law.is_finite():
-            self.supervisor.events.add("output not finite")
-            return False
         wanted = self._ramp.apply(law.motor.torque, stamp, p.ramp_time)
-        self._sent = self._limits.torque(wanted, self._sent, step)
-        motors = self._limits.position(law.motor.position), self._limits.speed(law.motor.velocity)
+        self._sent = self.limits.torque(wanted, self._sent, step)
+        motors = self.limits.position(law.motor.position), self.limits.speed(law.motor.velocity)
         self.supervisor.last_stamp = stamp
         self._outputs.publish(stamp, int(SECOND * p.lookahead), law, self._sent, *motors)
-        return True
 
     # The safe output
 
     def _on_stale(self) -> None:
-        self._is_stale = True
-        log = self._node.get_logger()
         silence = f"no complete joint state for {self._watchdog.age():.3f} s"
+        log = self._node.get_logger()
         if self._motion.is_active:
             log.error(f"{silence}: holding against gravity", throttle_duration_sec=1.0)
         else:
@@ -234,6 +213,7 @@ class FeedforwardCycle:
     def _publish_safe_output(self, why: str) -> None:
         """End the goal, and publish, stamped now, outputs that hold the robot at rest at the last
         desired position against gravity."""
+        self._fault = ERROR, f"{why}: safe output"
         self.followed.end_goal(why)
         if not self._motion.is_active:
             return
@@ -242,7 +222,8 @@ class FeedforwardCycle:
         # No later output can complete a ramp or catch up with a rate limit, so this one must be the
         # full hold.
         self._ramp.end()
-        self._output(supervisor.next_stamp(), FOREVER)
+        if law.is_finite():
+            self._output(supervisor.next_stamp(), FOREVER)
         self._safe_position = law.desired[0].copy()
         self._motion.release()
         supervisor.statistics.restart()
@@ -250,22 +231,14 @@ class FeedforwardCycle:
     # Diagnostics
 
     def _statuses(self) -> Iterator[Status]:
-        age, measured, fault = self._watchdog.age(), self._measured, None
+        measured, fault = self._measured, self._fault
         if not self.supervisor.statistics.total:
             fault = STALE, f"no state received yet for {', '.join(measured.missing)}"
-        elif self._is_stale:
-            fault = ERROR, f"no joint state for {age:.1f} s: safe output"
-        elif not self._is_finite:
-            fault = ERROR, f"{NOT_FINITE}: safe output"
-        yield self.supervisor.status({"age of the state [s]": age}, fault)
+        yield self.supervisor.status({"age of the state [s]": self._watchdog.age()}, fault)
         yield self.inputs.status({"joint_states: messages without our joints": measured.foreign})
-        yield self._limits.status()
+        yield self.limits.status()
         values = {"ramp": self._ramp.gain} | self._stiffness.report(self._law.joint_torque)
-        if self._motion.is_active:
-            error, joint = self.followed.largest_error
-            values |= {"largest deviation": error, "joint with the largest deviation": joint}
-        mode = "safe output" if self._is_stale else self._motion.mode
-        yield self.followed.status(mode, values)
+        yield self.followed.status("safe output" if self._fault else self._motion.mode, values)
 
 
 def main(args: list[str] | None = None) -> int:

@@ -91,8 +91,9 @@ class TaskSpaceNode(ManagedNode[TaskSpaceParameters]):
         cycle.diagnostics.add(self._statuses)
 
     def reconfigure(self, values: TaskSpaceParameters) -> None:
+        self._setup.reconfigure(values)
         if not self.activation.is_over:
-            self._cycle.reconfigure(values)
+            self._cycle.limits.set(values)
 
     def _show(self) -> None:
         """Publish the joint motion if it has changed, and report why it could not continue."""

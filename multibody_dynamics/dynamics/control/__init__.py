@@ -258,11 +258,10 @@ QUANTITIES               all quantities of MotionLimits
 from warnings import warn
 
 from .arm import cycle_clock, modes, plausibility, sampled_input, sampled_motion
-from .arm.arm import Arm
+from .arm.arm import Arm, Command
 from .arm.arm_settings import ArmSettings
 from .arm.base_reference import BaseReference
 from .arm.collision_reaction import OFF, REACTIONS, REPORT, CollisionReaction, Contact
-from .arm.command import Command
 from .arm.cycle_settings import LONGEST_LEAD, MOST_RECOVERIES, CycleSettings
 from .arm.desired_motion import DesiredMotion, Planned, Splice, TrajectoryRequest, plan, reject_jump
 from .arm.learned_motion import LearnedMotion

@@ -18,7 +18,6 @@ feedforward_setup               what the feedforward creates when it is configur
 trajectory_learner              evaluates runs and writes their file, outside the control cycle
 impedance_input                 stiffness and damping of a running impedance, from a topic
 state_pairs                     pairs link and motor states of the same time; missing sides
-newest_pair                     one cycle for each pair, or for the newest of several
 controller_setup                what the controller creates when it is configured
 controlled_arm                  design of the controller's laws, forecast of its stop
 law_judgement                   stability of the designed laws: accepted, lowered or refused

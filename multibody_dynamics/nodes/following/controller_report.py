@@ -31,11 +31,7 @@ def statuses(setup: ControllerSetup, followed: FollowedMotion, reaction: str) ->
 
 def reference(arm: Arm, followed: FollowedMotion) -> Status:
     """The motion that is followed, and the second outputs."""
-    values = arm.second.report(arm.joint_torque)
-    if arm.motion.is_active:
-        error, joint = followed.largest_error
-        values |= {"largest tracking error": error, "joint with the largest error": joint}
-    return followed.status(arm.mode_of_motion, values)
+    return followed.status(arm.mode_of_motion, arm.second.report(arm.joint_torque))
 
 
 def law(controller: Arm, live: LiveLaws) -> Status:

@@ -62,6 +62,7 @@ class FeedforwardSetup:
         self.stiffness = StiffnessReference(actuators)
         self.position_check = position_checks(model, actuators)["links"]
         self.outputs = FeedforwardOutputs(node, robot)
+        self.reconfigure(node.parameters)
         node.get_logger().info(f"configured for {model.name}: {', '.join(model.joint_names)}")
 
     def reconfigure(self, p: FeedforwardParameters) -> None:

@@ -184,13 +184,6 @@ class FollowedMotion:
 
     # Diagnostics
 
-    @property
-    def largest_error(self) -> tuple[float, str]:
-        """The largest distance of a joint from its desired position, and its name."""
-        error = np.abs(self.motion.desired[0] - self.position)
-        k = int(error.argmax())
-        return float(error[k]), self.motion.joint_names[k]
-
     def status(self, text: str, more: Mapping[str, object]) -> Status:
         """What is followed, and what has happened to motions, with more values."""
         _, values = self.events.report()
@@ -204,6 +197,11 @@ class FollowedMotion:
                 "stream: messages": streamed.counts.messages,
                 "stream: points without room or out of order": streamed.counts.points_refused,
             }
+        if self.motion.is_active:
+            error = np.abs(self.motion.desired[0] - self.position)
+            k = int(error.argmax())
+            values["largest tracking error"] = float(error[k])
+            values["joint with the largest error"] = self.motion.joint_names[k]
         return Status("reference", OK, text, values | {"enabled": self.enabled} | more)
 
     # The service

@@ -54,6 +54,13 @@ class WrenchInput:
         step = self._supervisor.step_to(stamp)
         return wrench.body, wrench.advance(step, p.wrench_filter_time, state)
 
+    def write(self, stamp: int, state: Array, wrenches: Array) -> None:
+        """Write the `newest` wrench, if there is one, to `wrenches` (n, 3, 6), and zero for all
+        other bodies."""
+        if (found := self.newest(stamp, state)) is not None:
+            wrenches[:] = 0.0
+            wrenches[found[0]] = found[1]
+
     def joint_torque(self, stamp: int, state: Array, q: Array) -> Array | None:
         """(n,) joint torques of the `newest` wrench at the measured positions q (n,)."""
         found = self.newest(stamp, state)

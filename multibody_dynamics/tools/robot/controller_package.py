@@ -65,10 +65,14 @@ def controller_package(
         "controller.h": {
             "//MODES//": printed.enumerations,
             "//PARAMETERS//": printed.settings,
-            "//COUNTS//": printed.counts,
+            "//OUTPUT//": printed.output,
             "//RECORDS//": printed.records,
         },
-        "controller.c": {MARK: _robot_tables(design), "//PROTOTYPES//": printed.prototypes},
+        "controller.c": {
+            MARK: _robot_tables(design),
+            "//PROTOTYPES//": printed.prototypes,
+            "//REQUESTS//": printed.requests,
+        },
         "ideal_arm.h": {MARK: start_tables(design)},
         "ros2_control/simulated_arm.h": {"//DYNAMICS//": _simulated_dynamics(design)[0]},
         "ros2_control/simulated_arm.c": {MARK: _simulated_arm(design)},

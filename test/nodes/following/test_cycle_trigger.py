@@ -1,7 +1,8 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""When a controller runs a cycle: on pairs, on one side alone, by a timer, and without states."""
+"""When a controller runs a cycle: on pairs, on one side alone, by a timer, and without states; on
+all pairs that come one by one, and on the newest of those that queue up."""
 
 import queue
 from types import SimpleNamespace
@@ -10,10 +11,12 @@ import pytest
 
 from multibody_dynamics.dynamics.control import CycleTimes, TorqueTimes
 from multibody_dynamics.dynamics.control.arm.torque_steps import LATE
-from multibody_dynamics.nodes.following.cycle_trigger import CycleTrigger
+from multibody_dynamics.nodes.following.cycle_trigger import CycleTrigger, NewestPair
 
 MS = 1_000_000  # ns
 TIMEOUT = 0.2  # s
+PAIR_TIMEOUT = 0.05  # s
+STEP = 2 * MS  # between the stamps of two pairs
 SIDES = ("links", "motors")
 
 
@@ -143,3 +146,81 @@ def test_a_timer_uses_each_state_once_with_its_stamp_or_waits_for_the_next(state
     assert len(bench.cycles) == 1
     bench.arrive(1001)
     assert bench.cycles[1:] == [(1001, False)]
+
+
+class Pairs:
+    def __init__(self) -> None:
+        self.deferred: queue.Queue = queue.Queue()
+        self.cycles: list[int] = []
+        self.stamps: list[int] = []
+        self.pairs = NewestPair(self.deferred.put, self.run, lambda: self.now)
+        self.stamp = self.now = 0
+        self.busy = 0.0  # ms that a cycle takes
+
+    def run(self, stamp: int, arrival: int) -> None:
+        self.cycles.append(arrival)
+        self.stamps.append(stamp)
+        self.now += round(MS * self.busy)
+
+    def arrive(self, *arrivals: float) -> None:
+        """Pairs that arrive at these times, in ms."""
+        for arrival in arrivals:
+            self.stamp += STEP
+            self.now = round(MS * arrival)
+            self.pairs.take(round(MS * arrival), self.stamp, PAIR_TIMEOUT)
+
+
+def test_each_pair_has_its_cycle_at_once_if_none_is_queued():
+    bench = Pairs()
+    bench.arrive(1, 3, 4.9, 7)
+    assert bench.cycles == [MS, 3 * MS, 4_900_000, 7 * MS]
+    assert bench.deferred.empty()
+    assert bench.pairs.skipped == 0
+
+
+def test_the_newest_of_several_queued_pairs_is_used_once_all_have_been_read():
+    bench = Pairs()
+    bench.arrive(1, 1.1, 1.2, 1.3)
+    assert bench.cycles == [MS]
+    assert bench.pairs.is_due
+    bench.deferred.get_nowait()()
+    assert bench.deferred.empty()
+    assert not bench.pairs.is_due
+    assert bench.cycles == [MS, 1_300_000]
+    assert bench.stamps == [STEP, 4 * STEP]
+    assert bench.pairs.skipped == 2
+
+
+def test_a_pair_that_waited_while_a_long_cycle_ran_is_queued():
+    bench = Pairs()
+    bench.busy = 1.9
+    bench.arrive(1, 3.1)
+    assert bench.cycles == [MS]
+    bench.arrive(3.3)
+    bench.deferred.get_nowait()()
+    assert bench.cycles == [MS, 3_300_000]
+    bench.busy = 0.5
+    bench.arrive(6, 8)
+    assert bench.cycles[2:] == [6 * MS, 8 * MS]
+
+
+def test_after_a_silence_the_cycle_waits_for_pairs_that_are_still_arriving():
+    bench = Pairs()
+    bench.arrive(1, 100)
+    # an executor without further messages would run a deferred cycle now
+    assert bench.deferred.empty()
+    bench.arrive(101)
+    bench.deferred.get(timeout=10.0)()
+    assert bench.cycles == [MS, 101 * MS]
+    bench.arrive(103)
+    assert bench.cycles[-1] == 103 * MS
+
+
+def test_a_cancelled_pair_has_no_cycle():
+    bench = Pairs()
+    bench.arrive(1, 1.1)
+    bench.pairs.cancel()
+    bench.deferred.get_nowait()()
+    assert bench.cycles == [MS]
+    bench.arrive(3)
+    assert bench.cycles == [MS, 3 * MS]

@@ -14,7 +14,7 @@ The node, studies and simulations run this cycle.
 """
 
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -51,7 +51,6 @@ from .arm_reference import ArmReference
 from .arm_settings import ArmSettings
 from .base_reference import BaseReference
 from .collision_reaction import LAWS_OF_REACTIONS, RETRACT, CollisionReaction, Contact
-from .command import Command
 from .desired_motion import DesiredMotion, TrajectoryRequest
 from .feedback_state import FeedbackState
 from .measured_arm import MeasuredArm
@@ -67,6 +66,39 @@ SLOWED = (
     "the links oscillate, and the desired motion does not explain it: until the next activation,"
     " their disturbances are compensated as slowly as a soft base requires (base_frequency)"
 )
+
+
+class Command(NamedTuple):
+    """The answer to a sample, in values that nobody changes.
+
+    stamp : ns, of the sample. torque : (m,) to be sent, N m; None if there is nothing to send.
+    reference : (4, m) theta, theta', theta'' and torque of the motors along the desired motion.
+    desired : (5, n) q .. q'''' against which errors are judged; error : (2, n) of q and q'.
+    q, qd : (n,) on which the law acts; estimated : q and q' (n,) as measured; joint_torque : (n,)
+    of the springs; external : (n,) external torques, None without detection of contacts. second :
+    (3, v) second outputs.
+    ahead_by : s, from `stamp` to the time of `desired`. mode, events, cuts : what has changed, and
+    what was limited. contact : one that has just been noticed. slowed : what has become slower
+    because an oscillation was just noticed, or "".
+    """
+
+    stamp: int
+    torque: Array | None
+    reference: Array
+    desired: Array
+    error: Array
+    q: Array
+    qd: Array
+    estimated: tuple[Array, Array]
+    joint_torque: Array
+    external: Array | None
+    second: Array
+    ahead_by: float
+    mode: Mode
+    events: tuple[Event, ...]
+    cuts: tuple[LimitEvent, ...]
+    contact: Contact | None
+    slowed: str = ""
 
 
 class Arm(IndependentCopies):
@@ -612,7 +644,8 @@ class Arm(IndependentCopies):
         elif feedback.diverged:
             raise DynamicsError(feedback.diverged)
         dt = self.times.torque_step(step)
-        reference.compute_torques()
+        if law.uses_motion or self._links_have_friction:
+            reference.compute_torques()
         self._prepare(law)
         had_oscillated = law.has_oscillated
         transfer.update(

@@ -30,22 +30,22 @@ from .cycle_settings import MOST_RECOVERIES, CycleSettings
 NAMES: c_records.Names = {
     CycleSettings: "robot_parameters",
     CycleCounts: "robot_counts",
-    samples.Samples: "robot_samples",
-    observer.Disturbances: "robot_disturbances",
-    late_hold.SmoothedMotors: "robot_smoothed",
-    bumpless_transfer.Transfer: "robot_transfer",
     cycle_clock.CycleClock: "robot_clock",
     encoder_steps.EncoderSteps: "robot_encoder_steps",
     frozen_sides.FrozenSides: "robot_frozen",
-    modes.Memory: "robot_modes",
+    samples.Samples: "robot_samples",
     modes.Situation: "robot_situation",
+    modes.Memory: "robot_modes",
+    late_hold.SmoothedMotors: "robot_smoothed",
+    bumpless_transfer.Transfer: "robot_transfer",
+    observer.Disturbances: "robot_disturbances",
     segments.Segments: "robot_reference",
     StreamLimits: "robot_stream_limits",
     streams.Ticks: "robot_ticks",
     streams.Stream: "robot_stream",
+    sampled_motion.SampledMotion: "robot_motion",
     plausibility.Refusal: "robot_refusal",
     plausibility.RestingSprings: "robot_springs",
-    sampled_motion.SampledMotion: "robot_motion",
     Actuation: "actuation",  # tables alone
     "n": "ROBOT_JOINTS",
     "m": "ROBOT_MOTORS",
@@ -56,7 +56,7 @@ NAMES: c_records.Names = {
     "rows": str(streams.ROWS),
     "points": str(streams.POINTS),
 }
-"""Names in C of the records and of their lengths."""
+"""Names in C of the records, each after those in it, and of their lengths."""
 
 SHAPES: dict[str, tuple[int | str, ...]] = {
     **dict.fromkeys((
@@ -218,16 +218,51 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
 }
 
+OUTPUT: tuple[tuple[str, str, tuple[int | str, ...], str, str], ...] = (
+    ("double", "torque", ("m",), "c->torque", "N m or N, to be sent"),
+    ("robot_state", "state", (), "(robot_state)c->modes.mode", ""),
+    ("robot_fault", "fault", (), "(robot_fault)c->modes.fault", ""),
+    ("int", "fault_joint", (), "robot_joint_of_fault(&c->modes)", "-1 if it is not about one"),
+    ("double", "fault_value", (), "c->modes.value", "what was found there, SI units"),
+    ("double", "fault_allowed", (), "c->modes.allowed", "what is allowed there"),
+    ("double", "desired", (5, "n"), "c->desired", "q..q''''"),
+    ("double", "desired_theta", ("m",), "c->now.result[0]", "by the flat map, or of a stop"),
+    ("double", "q", ("n",), "c->samples.q", "rad or m"),
+    ("double", "qd", ("n",), "c->samples.qd", ""),
+    ("double", "theta", ("m",), "c->samples.theta", ""),
+    ("double", "thetad", ("m",), "c->samples.thetad", ""),
+    ("int", "flags", ("m",), "c->now.flags",
+     "while following, 1: spring beyond its travel, 2: second output clipped"),
+    ("robot_counts", "counts", (), "c->counts", ""),
+)  # fmt: skip
+"""What a cycle answers: kind, name and shape in C, where it comes from, and what it means."""
+
+REQUESTS = {
+    "robot_answer robot_append(robot_controller *c, double time, double state[5][ROBOT_JOINTS])":
+        "append_point",
+    "void robot_cut(robot_controller *c, double time)": "cut_motion",
+    "void robot_stop(robot_controller *c)": "stop_motion",
+    "void robot_note_delay(robot_controller *c, double delay)": "judge_delay",
+}  # fmt: skip
+"""Functions for users, and those of FILES that they apply to PARTS of a controller."""
+PARTS = {
+    "p": "&c->parameters", "counts": "&c->counts", "m": "&c->motion", "s": "&c->modes",
+    "mode": "c->modes.mode", "now": "c->clock.time", "desired": "c->desired",
+    "qd": "c->samples.qd", "thetad": "c->samples.thetad",
+}  # fmt: skip
+
 
 class PrintedCycle(NamedTuple):
-    """Files by name; structures of the settings, of the counts, and of all other records; constants
-    and prototypes for other files; the enumerations of modes, faults and answers."""
+    """Files by name; structures of the settings, of what a cycle answers, and of all other records;
+    constants and prototypes for other files; functions for users; the enumerations of modes, faults
+    and answers."""
 
     files: dict[str, str]
     settings: str
-    counts: str
+    output: str
     records: str
     prototypes: str
+    requests: str
     enumerations: str
 
 
@@ -254,16 +289,12 @@ def printed_cycle(
         files[file] = _file(purpose, "robot_controller.h", text)
         prototypes.append("".join(f"{head};\n" for head in heads))
     files["settings.c"] = _settings(actuators, settings, stream)
-    records = (
-        cycle_clock.CycleClock, encoder_steps.EncoderSteps, frozen_sides.FrozenSides,
-        samples.Samples, modes.Situation, modes.Memory, late_hold.SmoothedMotors,
-        bumpless_transfer.Transfer, observer.Disturbances, StreamLimits, streams.Ticks,
-        streams.Stream, sampled_motion.SampledMotion, plausibility.Refusal,
-        plausibility.RestingSprings,
-    )  # fmt: skip
-    own, counts, *others = (
-        c_records.structure(record, NAMES) for record in (CycleSettings, CycleCounts, *records)
-    )
+    structures = {
+        record: c_records.structure(record, NAMES)
+        for record in NAMES
+        if not isinstance(record, str) and record not in (segments.Segments, Actuation)
+    }
+    records = "\n".join(list(structures.values())[2:])
     constants = [
         f"#define ITERATIONS {hold_controller.ITERATIONS} /* to the equilibrium of the links; at"
         " first, ten times that */",
@@ -275,7 +306,40 @@ def printed_cycle(
         f"#define RATE_LIMITED {RATE_LIMITED}\n\n",
     ]
     shared = "\n".join(constants) + "\n".join(prototypes)
-    return PrintedCycle(files, own, counts, "\n".join(others), shared, _enumerations())
+    answer, report = _output()
+    requests = "\n".join([report, *map(_request, REQUESTS)])
+    output = f"{structures[CycleCounts]}\n{answer}"
+    return PrintedCycle(
+        files, structures[CycleSettings], output, records, shared, requests, _enumerations()
+    )
+
+
+def _output() -> tuple[str, str]:
+    """The structure of what a cycle answers, and the function that fills it."""
+    fields, copies = [], []
+    for kind, name, shape, source, meaning in OUTPUT:
+        lengths = [str(NAMES.get(length, length)) for length in shape]
+        size, at = "".join(f"[{length}]" for length in lengths), "[0]" * len(shape)
+        fields.append(f"    {kind} {name}{size};{f' /* {meaning} */' if meaning else ''}\n")
+        copies.append(
+            f"    for (int k = 0; k < {' * '.join(lengths)}; ++k) {{\n"
+            f"        (&out->{name}{at})[k] = (&{source}{at})[k];\n    }}\n"
+            if shape
+            else f"    out->{name} = {source};\n"
+        )
+    head = "static void report(const robot_controller *c, robot_output *out)"
+    body = "".join(copies)
+    return f"typedef struct {{\n{''.join(fields)}}} robot_output;\n", f"{head}\n{{\n{body}}}\n"
+
+
+def _request(head: str) -> str:
+    """A function for users."""
+    name, answer = REQUESTS[head], head.partition(" ")[0]
+    (function,) = (own[name] for _, own in FILES.values() if name in own)
+    given = [PARTS.get(each, each) for each in _arguments(function)]
+    begin = "    " if answer == "void" else f"    return ({answer})"
+    call = c_source.wrapped(f"{begin}robot_{name}(", given, ");")
+    return f"{head}\n{{\n{call}\n}}\n"
 
 
 def _file(purpose: str, header: str, text: str) -> str:

@@ -143,6 +143,8 @@ class Controller(IndependentCopies, ABC):
     reduces_gains: ClassVar[bool] = False
     """Whether it multiplies its gains by `feedback_share`; the torque of other laws gives way as a
     whole to that of the reference."""
+    uses_motion: ClassVar[bool] = True
+    """Whether it uses the desired motion, or has no reference of the motors of its own."""
 
     def __init__(
         self,

@@ -87,6 +87,7 @@ class HoldController(Controller):
     """
 
     reduces_gains = True
+    uses_motion = False
 
     def __init__(
         self,
@@ -116,7 +117,8 @@ class HoldController(Controller):
             if actuator.drive is not None:
                 lower[motors[1]], upper[motors[1]] = -np.inf, np.inf
         self._offset = actuators.link_friction_offset
-        self.reference: Array = np.zeros((2, len(names)))
+        self._motor_reference: Array = np.zeros((4, len(names)))
+        self.reference = self._motor_reference[:2]
         self._hanging = LinkEquilibrium(actuators, self._motors[0], self._weight)
         self.q: Array = self._hanging.q
         self._is_started = False
@@ -130,8 +132,8 @@ class HoldController(Controller):
     @property
     def motor_reference(self) -> Array:
         """(4, m): the reference of the next update, and the torque."""
-        theta, thetad = self.reference
-        return np.array([theta, thetad, np.zeros_like(theta), self.torque])
+        self._motor_reference[3] = self.torque
+        return self._motor_reference
 
     @property
     def torque_limit(self) -> Array:

@@ -89,11 +89,10 @@ static void observe_disturbances(robot_controller *c, double elapsed)
 static void follow(robot_controller *c, double dt, double elapsed, double torque[MOTORS])
 {
     const double lead = c->parameters.lead;
-    const int is_compensated = c->parameters.disturbance_bandwidth > 0.0;
     const robot_samples *x = &c->samples;
     robot_feedforward *flat = &c->now;
     c->unobserved += elapsed;
-    if (is_compensated && x->is_complete) {
+    if (c->parameters.disturbance_bandwidth > 0.0 && x->is_complete) {
         observe_disturbances(c, c->unobserved);
         c->unobserved = 0.0;
     }
@@ -108,9 +107,7 @@ static void follow(robot_controller *c, double dt, double elapsed, double torque
     }
     for (int j = 0; j < MOTORS; ++j) {
         torque[j] += flat->result[3][j];
-        if (is_compensated) {
-            torque[j] -= c->disturbances.motor[j];
-        }
+        torque[j] -= c->disturbances.motor[j]; /* zero if they are not observed */
     }
 }
 
@@ -228,9 +225,14 @@ static void end_motion(robot_controller *c)
     copy_row(ZEROS, c->now.result[1], 2 * MOTORS);
 }
 
-/* Hold the measured position, after activation or after the clock jumped. */
+/* Hold the measured position, after activation or after the clock jumped, if there are states to
+ * begin with; at activation, velocities decide how it begins. */
 static void begin(robot_controller *c)
 {
+    if (!c->samples.is_started || robot_is_final(&c->modes) ||
+        !(c->has_begun || robot_filters_are_settled(&c->parameters, &c->samples))) {
+        return;
+    }
     robot_hold_motion(&c->motion, c->samples.q, c->clock.time);
     c->has_motion = 1;
     if (c->has_begun) {
@@ -240,13 +242,6 @@ static void begin(robot_controller *c)
     robot_begin_modes(&c->parameters, &c->modes, c->clock.time, c->samples.qd, c->samples.thetad,
                       1);
     c->has_begun = 1;
-}
-
-/* Whether there are states to begin with; at activation, velocities decide how it begins. */
-static int may_begin(const robot_controller *c)
-{
-    const int is_settled = robot_filters_are_settled(&c->parameters, &c->samples);
-    return c->samples.is_started && !robot_is_final(&c->modes) && (c->has_begun || is_settled);
 }
 
 /* Start the law that acts from now on, at the present position. */
@@ -320,7 +315,7 @@ static void run(robot_controller *c)
 {
     const double step = c->has_torque ? c->clock.time - c->torque_time : 0.0;
     double wanted[MOTORS];
-    if (!c->has_motion && may_begin(c)) {
+    if (!c->has_motion) {
         begin(c);
     }
     if (!c->has_motion) {
@@ -374,26 +369,8 @@ static void forget(robot_controller *c)
     robot_forget_samples(&c->samples);
 }
 
-static void report(const robot_controller *c, robot_output *out)
-{
-    out->state = (robot_state)c->modes.mode;
-    out->fault = (robot_fault)c->modes.fault;
-    out->fault_joint = robot_joint_of_fault(&c->modes);
-    out->fault_value = c->modes.value;
-    out->fault_allowed = c->modes.allowed;
-    out->counts = c->counts;
-    copy_row(&c->desired[0][0], &out->desired[0][0], 5 * JOINTS);
-    copy_row(c->samples.q, out->q, JOINTS);
-    copy_row(c->samples.qd, out->qd, JOINTS);
-    copy_row(c->torque, out->torque, MOTORS);
-    copy_row(c->now.result[0], out->desired_theta, MOTORS);
-    copy_row(c->samples.theta, out->theta, MOTORS);
-    copy_row(c->samples.thetad, out->thetad, MOTORS);
-    for (int j = 0; j < MOTORS; ++j) {
-        out->flags[j] = c->now.flags[j];
-    }
-}
-
+/* What a cycle answers, and requests between cycles. */
+//REQUESTS//
 int robot_initialise(robot_controller *c, const robot_parameters *parameters)
 {
     *c = (robot_controller){.parameters = *parameters};
@@ -455,12 +432,6 @@ void robot_deactivate(robot_controller *c)
     copy_row(ZEROS, c->torque, MOTORS);
 }
 
-robot_answer robot_append(robot_controller *c, double time, double state[5][JOINTS])
-{
-    return (robot_answer)robot_append_point(&c->parameters, &c->counts, &c->motion, c->modes.mode,
-                                            c->clock.time, c->desired, time, state);
-}
-
 robot_answer robot_follow(robot_controller *c, const double *start, int count,
                           const double *times, double (*positions)[JOINTS],
                           double (*velocities)[JOINTS])
@@ -470,26 +441,10 @@ robot_answer robot_follow(robot_controller *c, const double *start, int count,
                                               positions, velocities, count);
 }
 
-void robot_cut(robot_controller *c, double time)
-{
-    robot_cut_motion(&c->motion, c->modes.mode, c->clock.time, time);
-}
-
-void robot_stop(robot_controller *c)
-{
-    robot_stop_motion(&c->parameters, &c->motion, c->modes.mode, c->clock.time, c->desired);
-}
-
 void robot_clear_fault(robot_controller *c)
 {
     robot_accept_next_samples(&c->samples);
     robot_end_fault(&c->parameters, &c->modes, c->samples.qd, c->samples.thetad);
-}
-
-void robot_note_delay(robot_controller *c, double delay)
-{
-    robot_judge_delay(&c->parameters, &c->modes, c->clock.time, delay, c->samples.qd,
-                      c->samples.thetad);
 }
 
 /* Copies a row if it is finite; returns 1 if it is not. */

@@ -24,22 +24,7 @@ typedef struct {
     double theta[ROBOT_MOTORS]; /* rad or m, on the link side of the gear */
 } robot_input;
 
-//COUNTS//
-typedef struct {
-    double torque[ROBOT_MOTORS]; /* N m or N, to be sent */
-    robot_state state;
-    robot_fault fault;
-    int fault_joint; /* at which it was found; -1 if it is not about one */
-    double fault_value, fault_allowed; /* what was found there, and what is allowed, SI units */
-    double desired[5][ROBOT_JOINTS];
-    /* Of the motors: along `desired`, by the flat map, or that of a stop. */
-    double desired_theta[ROBOT_MOTORS];
-    double q[ROBOT_JOINTS], qd[ROBOT_JOINTS];
-    double theta[ROBOT_MOTORS], thetad[ROBOT_MOTORS];
-    int flags[ROBOT_MOTORS]; /* while following, 1: spring beyond its travel, 2: second output clipped */
-    robot_counts counts;
-} robot_output;
-
+//OUTPUT//
 /* The feedforward of one motion: inputs, memory of the springs, results. */
 typedef struct {
     double state[5][ROBOT_JOINTS];

@@ -3,8 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-/* For the programs: a controller, and an arm that follows its reference perfectly, in place of
- * encoders. */
+/* For the programs: a controller, and an ideal arm, on its reference, in place of encoders. */
 #include "robot_controller.h"
 
 #include <stdio.h>

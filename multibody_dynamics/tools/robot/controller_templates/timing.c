@@ -35,9 +35,8 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Cycle k of a motion back and forth that never ends. With stops, in 400 cycles one motion ends
- * without a further point, which needs a path to rest, and once the states of the links are missing.
- */
+/* Cycle k of a motion back and forth that never ends. With stops, in 400 cycles, one motion ends
+ * without a further point, which needs a path to rest, and the links have no states once. */
 static void prepare(int k, int stops, double time)
 {
     const double link_time = input.link_time;

@@ -25,8 +25,8 @@ from elastic_arms import (
     variable_arm,
 )
 from multibody_dynamics.dynamics import control
+from multibody_dynamics.dynamics.control.arm.arm import Command
 from multibody_dynamics.dynamics.control.arm.arm_settings import ArmSettings
-from multibody_dynamics.dynamics.control.arm.command import Command
 from multibody_dynamics.dynamics.control.arm.desired_motion import TrajectoryRequest
 from multibody_dynamics.dynamics.control.arm.modes import (
     CHATTER,
@@ -989,3 +989,33 @@ def test_no_activation_reactivation_or_return_from_lost_states_moves_a_resting_a
         run(1.0)
         assert made.supervisor.mode is Mode.HOLDING
     assert moved < 1e-3
+
+
+def rows_of(command: Command) -> list[np.ndarray]:
+    return [row for row in command if isinstance(row, np.ndarray)] + list(command.estimated)
+
+
+def test_a_command_is_a_value_that_later_cycles_do_not_change():
+    arm = linear_arm()
+    made = at_rest_under(arm)
+    (q, _, theta, _), _, _ = at_start(arm)
+    first = made.update(sample_of(made, 0.0, q, theta))
+    before = [row.copy() for row in rows_of(first)]
+    for k in range(1, 20):
+        made.update(sample_of(made, k * PERIOD, q + 1e-3 * k, theta - 1e-3 * k))
+    made.rest(START + SECOND, PERIOD)
+    assert len(before) == 10
+    for row, value in zip(rows_of(first), before, strict=True):
+        np.testing.assert_array_equal(row, value)
+
+
+@pytest.mark.parametrize("law", ["hold", "motor_pd"])
+def test_torques_along_the_motion_are_computed_for_laws_that_use_it(law, monkeypatch):
+    arm = linear_arm()
+    (q, _, theta, _), _, load = at_start(arm)
+    made, computed = at_rest_under(arm, law=law), []
+    compute = made.reference.compute_torques
+    monkeypatch.setattr(made.reference, "compute_torques", lambda: computed.append(compute()))
+    commands = [made.update(sample_of(made, k * PERIOD, q, theta)) for k in range(3)]
+    np.testing.assert_allclose(commands[-1].torque, load, atol=1e-6)
+    assert len(computed) == (0 if law == "hold" else 3)

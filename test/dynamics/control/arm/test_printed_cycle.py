@@ -35,7 +35,7 @@ def test_every_function_and_record_is_there(printed):
     for name in printing.REFERENCE:
         for file in ("reference.c", "reference.h"):
             assert f" robot_reference_{name}(" in printed.files[file]
-    texts = printed.settings + printed.counts + printed.records + printed.files["reference.h"]
+    texts = printed.settings + printed.output + printed.records + printed.files["reference.h"]
     for record, name in printing.NAMES.items():
         if isinstance(record, type) and record is not Actuation:
             (text,) = re.findall(rf"typedef struct \{{[^}}]*\}} {name};", texts)
