@@ -42,6 +42,8 @@ ConstrainedForwardDynamicsSolver  accelerations of the independent joints from t
 ConstrainedMomentumSolver         momentum of the independent joints, the bias of its rate, gravity
 trace_constrained_inverse_dynamics  Q, Q', Q'' as straight-line code for one mechanism
 STRIDE                            how far the independent joints may go in a step of that code
+loop_memory                       closes the loops for such code of a generated controller
+LoopMemory                        where they were closed last
 loop_accelerations                the forward dynamics, for compiled code that calls it
 tree_and_loops                    the arrays of the following functions, which compiled code calls
 place_joints                      positions of all joints of a robot with or without loops
@@ -52,6 +54,7 @@ jacobian_rows                     where to write the Jacobian of a tool, with de
 reduce_jacobian                   the same in the coordinates of the robot
 """
 
+from . import loop_memory
 from .assembly import assemble, consistent_motion
 from .closed_chain_model import ClosedChainModel, closed_chain
 from .constrained_dynamics import (
@@ -76,6 +79,7 @@ from .loop_kinematics import (
     return_to_start,
     tree_and_loops,
 )
+from .loop_memory import LoopMemory
 from .loop_recursion import STRIDE, loop_accelerations
 from .loop_rows import closure_rows
 from .loops import ConstrainedModel, ConstraintMatrix, LoopClosure
@@ -96,8 +100,8 @@ __all__ = [
     "constrained_hybrid_dynamics", "ConstrainedMotion",
     # for the control cycle
     "ConstrainedInverseDynamicsSolver", "ConstrainedForwardDynamicsSolver",
-    "ConstrainedMomentumSolver", "trace_constrained_inverse_dynamics", "STRIDE",
-    "loop_accelerations",
+    "ConstrainedMomentumSolver", "trace_constrained_inverse_dynamics", "STRIDE", "loop_memory",
+    "LoopMemory", "loop_accelerations",
     "tree_and_loops", "place_joints", "return_to_start", "move_bodies", "rate_found",
     "jacobian_rows", "reduce_jacobian",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ robot is answered for its coordinates,
     inverse_solver, momentum_solver, forward_arrays              in every cycle
     inverse_dynamics, mass_matrix, gravity_forces, gravity_gradient, kinetic_energy,
     potential_energy                                             at the design
+    trace_inverse_dynamics, trace_gravity_forces, trace_momentum, trace_forward_dynamics
     forward_kinematics, frame_pose, jacobian, jacobian_dot, moved_by
 
 tasks and regressors close its loops by :mod:`.loop_kinematics` and `tree_motion`, and everything
@@ -26,6 +27,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..codegen import Program
 from ..core import (
     STATE_ROWS,
     Array,
@@ -43,10 +45,12 @@ from ..core import (
 from ..lie import Representation
 from ..model import JointLimits, MultibodyModel, screw_type
 from ..rigid import (
+    STATE_ONLY,
     BaseMotion,
     BodyMotion,
     ForwardArrays,
     InverseDynamics,
+    TracedInputs,
     Wrenches,
     forward_arrays,
     forward_kinematics,
@@ -61,6 +65,10 @@ from ..rigid import (
     mass_matrix,
     momentum_solver,
     potential_energy,
+    trace_forward_dynamics,
+    trace_gravity_forces,
+    trace_inverse_dynamics,
+    trace_momentum,
     wrench_rows,
 )
 from .constrained_solvers import (
@@ -71,6 +79,12 @@ from .constrained_solvers import (
     LoopSolver,
 )
 from .loops import ConstrainedModel, LoopClosure
+from .traced_loops import (
+    trace_constrained_forward_dynamics,
+    trace_constrained_gravity,
+    trace_constrained_inverse_dynamics,
+    trace_constrained_momentum,
+)
 
 Solver = TypeVar("Solver", bound=LoopSolver)
 
@@ -306,6 +320,33 @@ def _forward_arrays(model: ClosedChainModel) -> ForwardArrays:
         model.system, model.assembled, independent=model.joint_names
     )
     return ForwardArrays(np.array(model.tree.joint_rows), *solver.arrays)
+
+
+@answers(trace_inverse_dynamics, ClosedChainModel)
+def _trace_inverse_dynamics(
+    model: ClosedChainModel,
+    order: int = 2,
+    representation: Representation = "spatial",
+    inputs: TracedInputs = STATE_ONLY,
+) -> Program:
+    solver = model.solver(ConstrainedInverseDynamicsSolver)
+    return trace_constrained_inverse_dynamics(solver, order, inputs)
+
+
+@answers(trace_gravity_forces, ClosedChainModel)
+def _trace_gravity_forces(model: ClosedChainModel) -> Program:
+    return trace_constrained_gravity(model.solver(ConstrainedInverseDynamicsSolver))
+
+
+@answers(trace_momentum, ClosedChainModel)
+def _trace_momentum(model: ClosedChainModel) -> Program:
+    return trace_constrained_momentum(model.solver(ConstrainedInverseDynamicsSolver))
+
+
+@answers(trace_forward_dynamics, ClosedChainModel)
+def _trace_forward_dynamics(model: ClosedChainModel, inputs: TracedInputs = STATE_ONLY) -> Program:
+    solver = model.solver(ConstrainedInverseDynamicsSolver)
+    return trace_constrained_forward_dynamics(solver, inputs)
 
 
 @answers(inverse_dynamics, ClosedChainModel)

@@ -307,6 +307,7 @@ def generic_forward_dynamics(
     return traced_forward_dynamics(robot, torque, is_loaded=False)[0]
 
 
+@by_robot
 def trace_forward_dynamics(model: MultibodyModel, inputs: TracedInputs = STATE_ONLY) -> Program:
     """q'' from torques, by articulated bodies, as straight-line code for a base at rest.
 

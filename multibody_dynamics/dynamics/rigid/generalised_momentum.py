@@ -68,6 +68,7 @@ def momentum_solver(model: MultibodyModel) -> GeneralisedMomentum:
     return MomentumSolver(model)
 
 
+@by_robot
 def trace_gravity_forces(model: MultibodyModel) -> Program:
     """g(q), the torques of a robot at rest, as straight-line code.
 
@@ -77,6 +78,7 @@ def trace_gravity_forces(model: MultibodyModel) -> Program:
     return robot.program({"tau": weight})
 
 
+@by_robot
 def trace_momentum(model: MultibodyModel) -> Program:
     """p = M q' and beta = g - dT/dq, with p' = Q - beta + tau_ext, as straight-line code.
 

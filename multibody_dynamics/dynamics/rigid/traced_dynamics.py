@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..codegen import Program
-from ..core import InputError
+from ..core import InputError, by_robot
 from ..lie import Representation, check_representation
 from ..model import MultibodyModel
 from ..recursions import RECURSIONS, inverse_dynamics_series
@@ -30,6 +30,7 @@ def result_names(order: int) -> tuple[str, ...]:
     return ("tau", *(f"tau_{'d' * k}ot" for k in range(1, order + 1)))
 
 
+@by_robot
 def trace_inverse_dynamics(
     model: MultibodyModel,
     order: int = 2,

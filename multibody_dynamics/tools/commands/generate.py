@@ -13,11 +13,11 @@ from ..robot.generated_laws import GENERATED_LAWS
 HELP = "Write C99 source of the dynamics or of a controller of a robot, for use without Python"
 DETAILS = (
     "Without --law, writes a library with inverse dynamics, their time derivatives and forward"
-    " dynamics, with --elastic-joints also the feedforward of the motors, and with the loops in"
-    " that file; with --law and --elastic-joints, a controller for hard real time: recursions,"
-    " springs and motors, filters, law, reference, limits, watchdogs and stop. Both come with a"
-    " self-test with recorded values, an example and CMakeLists.txt; the controller is also an"
-    " ament_cmake package with a plugin for ros2_control. The code allocates nothing,"
+    " dynamics, with --elastic-joints also the feedforward of the motors; with --law and"
+    " --elastic-joints, a controller for hard real time: recursions, springs and motors, filters,"
+    " law, reference, limits, watchdogs and stop. Both take the loops in that file into account,"
+    " and come with a self-test with recorded values, an example and CMakeLists.txt; the controller"
+    " is also an ament_cmake package with a plugin for ros2_control. The code allocates nothing,"
     " has no global state and needs only math.h."
 )
 OF_DYNAMICS = {"order": 2, "precision": "double", "payload": "", "wrench": [],
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="bandwidth of the law in rad/s (default: that of the law)")
     add("--position", metavar="Q", type=numbers, nargs="+",
         help="position for which gains are designed, one number per joint, with commas or spaces"
-        " between them (default: the middle of the joint limits)")
+        " between them (default: the middle of the joint limits; with loops, `assembled`)")
     add("--disturbance-bandwidth", metavar="W", type=float,
         help="bandwidth of the compensation of disturbances in rad/s; 0 for none (default: that of"
         " the law)")
@@ -113,7 +113,6 @@ def _controller(model: Any, options: argparse.Namespace, given: list[str]) -> di
 
     if not options.elastic_joints:
         raise InputError("a controller requires both --law and --elastic-joints")
-    model.require_tree("a controller in C")
     actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)
     chosen = {name: getattr(options, name) for name in given}
     if "position" in chosen:

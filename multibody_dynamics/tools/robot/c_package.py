@@ -17,14 +17,9 @@ from ...dynamics import MultibodyModel, forward_dynamics, inverse_dynamics
 from ...dynamics.codegen import Program, c_source, c_types
 from ...dynamics.core import STATE_ROWS, Array, InputError
 from ...dynamics.elastic import Actuators, MotorFeedforward
-from ...dynamics.mechanisms import (
-    STRIDE,
-    ClosedChainModel,
-    trace_constrained_inverse_dynamics,
-)
+from ...dynamics.mechanisms import STRIDE, ClosedChainModel
 from ...dynamics.rigid import (
     TracedInputs,
-    inverse_solver,
     trace_forward_dynamics,
     trace_inverse_dynamics,
 )
@@ -168,13 +163,10 @@ def prefix(name: str, *, is_given: bool) -> str:
     return found
 
 
-def declaration(
-    program: Program, name: str, purpose: str, precision: c_source.Precision = "double"
-) -> str:
+def declaration(program: Program, prototype: str, purpose: str) -> str:
     """The declaration of the function of a program, with a comment."""
     size = f"{program.size} sums, products and quotients."
-    text = c_source.prototype(program, name, precision)
-    return f"{c_source.comment([f'{purpose}; {size}'])}{text};\n"
+    return f"{c_source.comment([f'{purpose}; {size}'])}{prototype};\n"
 
 
 def joint_lines(model: MultibodyModel) -> list[str]:
@@ -216,27 +208,26 @@ def _functions(model: MultibodyModel, name: str, options: Options) -> list[Funct
         functions = {key: given[key] for key in ("gravity", "payload") if key in given}
         return functions | {key: given[key][:, : order + 1].reshape(RECORDED, -1) for key in loads}
 
+    def loops(rows: dict[str, Array]) -> dict[str, Array]:
+        """What only functions of a robot with loops take and return, along rows of the state."""
+        if not isinstance(model, ClosedChainModel):
+            return {}
+        motion = np.stack(model.tree_motion(*rows.values()), axis=1)
+        return {"last": given["last"], "motion": motion.reshape(RECORDED, -1)}
+
     functions = []
     for order in range(options.order + 1):
         rows = {row: given[row] for row in STATE_ROWS[: order + 3]}
         torques = inverse_dynamics(robot, **rows, wrenches=wrenches)[: order + 1]
         results = dict(zip(("tau", "tau_dot", "tau_ddot"), torques, strict=False))
-        if isinstance(model, ClosedChainModel):
-            program = trace_constrained_inverse_dynamics(inverse_solver(model), order, inputs)
-            motion = np.stack(model.tree_motion(*rows.values()), axis=1)
-            results |= {"last": given["last"], "motion": motion.reshape(RECORDED, -1)}
-        else:
-            program = trace_inverse_dynamics(model, order, inputs=inputs)
         functions.append(
             Function(
                 f"{name}_inverse_dynamics" + (f"_{order}" if order else ""),
                 "Joint torques" + ("", " and their rates", " with two rates")[order],
-                program,
-                rows | others(order) | results,
+                trace_inverse_dynamics(model, order, inputs=inputs),
+                rows | others(order) | results | loops(rows),
             )
         )
-    if isinstance(model, ClosedChainModel):
-        return functions
     rows = {"q": given["q"], "qd": given["qd"], "tau": functions[0].values["tau"]}
     now = {link: W[:, 0] for link, W in wrenches.items()}
     accelerations = {"qdd": forward_dynamics(robot, **rows, wrenches=now)}
@@ -245,7 +236,7 @@ def _functions(model: MultibodyModel, name: str, options: Options) -> list[Funct
             f"{name}_forward_dynamics",
             "Joint accelerations",
             trace_forward_dynamics(model, inputs),
-            rows | others(0) | accelerations,
+            rows | others(0) | accelerations | loops({key: rows[key] for key in ("q", "qd")}),
         )
     )
     return functions
@@ -302,9 +293,9 @@ def _header(
     conventions: list[str],
 ) -> str:
     parts = [f"#define {name.upper()}_JOINTS {model.n}\n"]
-    parts += (
-        declaration(each.program, each.name, each.purpose, options.precision) for each in functions
-    )
+    for each in functions:
+        head = c_source.prototype(each.program, each.name, options.precision)
+        parts.append(declaration(each.program, head, each.purpose))
     text = c_source.header(f"{name.upper()}_DYNAMICS_H", parts)
     return f"{c_source.comment(conventions)}\n{text}"
 

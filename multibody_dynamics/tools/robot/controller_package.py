@@ -12,6 +12,7 @@ prefix becomes the name of the robot, and `//TABLES//` its numbers.
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from ...dynamics.rigid import (
     trace_inverse_dynamics,
     trace_momentum,
 )
+from . import c_loops
 from .c_actuators import c_actuators
 from .c_package import cmake, declaration, joint_lines, prefix
 from .controller_plugin import in_tables, in_template, plugin_files
@@ -50,17 +52,13 @@ def controller_package(
     an identifier, and for actuators that cannot be translated into C.
     """
     name = prefix(name or design.model.name, is_given=bool(name))
-    texts = {
-        "dynamics.h": _dynamics_header(design),
-        "dynamics.c": _dynamics(design),
-        "actuators.h": "",
-        "actuators.c": "",
-    }
+    texts, memory = _dynamics(design)
     texts["actuators.h"], texts["actuators.c"] = c_actuators(design.actuators)
-    printed = printed_cycle(
-        design.actuators, CycleSettings(**design.parameters), design.stream_limits
-    )
+    settings = CycleSettings(**design.parameters)
+    printed = printed_cycle(design.actuators, settings, design.stream_limits, memory)
     texts |= printed.files
+    forward, simulated = _simulated_dynamics(design)
+    loops = "" if memory == c_types.NONE else f"    {memory.name} loops;\n"
     marks = {
         "controller.h": {
             "//MODES//": printed.enumerations,
@@ -74,9 +72,13 @@ def controller_package(
             "//REQUESTS//": printed.requests,
         },
         "ideal_arm.h": {MARK: start_tables(design)},
-        "ros2_control/simulated_arm.h": {"//DYNAMICS//": _simulated_dynamics(design)[0]},
-        "ros2_control/simulated_arm.c": {MARK: _simulated_arm(design)},
+        "ros2_control/simulated_arm.h": {"//DYNAMICS//": forward},
+        "ros2_control/simulated_arm.c": {MARK: _simulated_arm(design) + simulated},
         "self_test.c": {MARK: _recorded(design)},
+    }
+    memories = {
+        "controller.c": (texts["dynamics.h"] + printed.prototypes, "&c->loops"),
+        "ros2_control/simulated_arm.c": (forward, "&arm->loops"),
     }
     head = _head(design, sources) + "\n"
     files = {}
@@ -84,7 +86,10 @@ def controller_package(
         prefixed = (in_tables if file == "settings.c" else in_template)(text, name)
         files[f"{name}_{file}"] = head + _folded_rows(prefixed)
     for file in (*CORE, *PROGRAMS):
-        text = in_template((TEMPLATES / file).read_text(encoding="utf-8"), name)
+        text = (TEMPLATES / file).read_text(encoding="utf-8").replace("//LOOPS//\n", loops)
+        if file in memories:
+            text = c_loops.with_memory(text, *memories[file])
+        text = in_template(text, name)
         for mark, printed_text in marks.get(file, {}).items():
             text = text.replace(mark, in_tables(printed_text, name))
         own = file if file in PROGRAMS else f"{name}_{file}"
@@ -149,20 +154,25 @@ def _simulated_dynamics(design: ControllerDesign) -> tuple[str, str]:
     links = driven_links(design.model, design.actuators, has_sensors=False).model
     program, name = trace_forward_dynamics(links), "robot_forward_dynamics"
     purpose = "Accelerations of the links under the torques of springs and rigid joints"
-    return declaration(program, name, purpose), c_source.function(program, name)
+    head = c_loops.prototype(name, program)
+    return declaration(program, head, purpose), c_loops.defined(name, program)
 
 
-def _dynamics_header(design: ControllerDesign) -> str:
-    parts = [f"#define ROBOT_JOINTS {design.model.n}\n"]
-    for name, (purpose, program) in _programs(design).items():
-        parts.append(declaration(program, name, purpose))
-    return c_source.header("ROBOT_DYNAMICS_H", parts)
-
-
-def _dynamics(design: ControllerDesign) -> str:
+def _dynamics(design: ControllerDesign) -> tuple[dict[str, str], Any]:
+    """Header and source of the recursions, and the type of the memory of their loops."""
+    programs = _programs(design)
+    gravity = programs["robot_gravity_forces"][1]
+    declarations, definitions = c_loops.approach(design.model, gravity)
+    heads = [f"#define ROBOT_JOINTS {design.model.n}\n", declarations]
     parts = ['#include "robot_dynamics.h"\n\n#include <math.h>\n']
-    parts += (c_source.function(each, name) for name, (_, each) in _programs(design).items())
-    return "\n".join(parts)
+    for name, (purpose, program) in programs.items():
+        heads.append(declaration(program, c_loops.prototype(name, program), purpose))
+        parts.append(c_loops.defined(name, program))
+    files = {
+        "dynamics.h": c_source.header("ROBOT_DYNAMICS_H", filter(None, heads)),
+        "dynamics.c": "\n".join(filter(None, [*parts, definitions])),
+    }
+    return files, c_loops.memory(gravity)
 
 
 # Tables of the templates
@@ -192,7 +202,7 @@ def _simulated_arm(design: ControllerDesign) -> str:
             f"static const double STEP = {c_source.literal(step, 'double')}; /* s */",
             *(c_types.table_definition(name, row).rstrip() for name, row in tables.items()),
             start_tables(design),
-            _simulated_dynamics(design)[1],
+            "",
         ]
     )
 

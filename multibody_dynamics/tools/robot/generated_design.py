@@ -38,6 +38,7 @@ from ...dynamics.control import (
 )
 from ...dynamics.core import Array, InputError, as_array, declared, record_fields
 from ...dynamics.elastic import Actuators, MotorMotion, motor_motion, resting_second_outputs
+from ...dynamics.mechanisms import ClosedChainModel
 from ...dynamics.motion import JointCommandLimits, StreamLimits, joint_turns
 from ...dynamics.rigid import gravity_forces
 from .generated_laws import GENERATED_LAWS
@@ -60,7 +61,8 @@ class ControllerOptions:
     law : one of GENERATED_LAWS; "hold" only stops the arm and holds it.
     bandwidth : rad/s, of the law; None: its default.
     hold_bandwidth : rad/s, of the stop; None: its default.
-    position : (n,) for which gains are designed; None: the middle of the joint limits.
+    position : (n,) for which gains are designed; None: the middle of the joint limits; with loops,
+        `assembled`.
     disturbance_bandwidth, base_frequency, friction, period : settings of the law.
     delay : s, from a sample to the effect of its torque; the feedforward leads by this and by half
         a period.
@@ -281,10 +283,10 @@ def start_position(design: ControllerDesign) -> Array:
 
 
 def design_position(model: MultibodyModel, options: ControllerOptions) -> Array:
-    """(n,) the given position, or the middle of the joint ranges."""
+    """(n,) the given position, or the middle of the joint ranges; with loops, `assembled`."""
     if options.position is not None:
         return np.asarray(options.position, dtype=np.float64)
-    return model.limits.middle
+    return model.home if isinstance(model, ClosedChainModel) else model.limits.middle
 
 
 def motors_at_rest(design: ControllerDesign, q: Array) -> Array:

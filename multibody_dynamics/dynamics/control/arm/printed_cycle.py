@@ -267,14 +267,14 @@ class PrintedCycle(NamedTuple):
 
 
 def printed_cycle(
-    actuators: Actuators, settings: CycleSettings, stream: StreamLimits
+    actuators: Actuators, settings: CycleSettings, stream: StreamLimits, loops: Any = c_types.NONE
 ) -> PrintedCycle:
     """All that the cycle of a robot in C shares with Python, with the prefix `robot_`.
 
-    settings, stream : those that it has by default. Raises InputError for actuators that cannot be
-    translated into C.
+    settings, stream : those that it has by default. loops : the record that the gravity torques of
+    a robot with loops take. Raises InputError for actuators that cannot be translated into C.
     """
-    printer = _Printer(actuators)
+    printer = _Printer(actuators, loops)
     files, prototypes = {}, []
     whole, heads = printer.functions({
         "segment_is_within": segments.segment_is_within,
@@ -349,7 +349,8 @@ def _file(purpose: str, header: str, text: str) -> str:
 class _Printer:
     """Prints functions for one robot."""
 
-    def __init__(self, actuators: Actuators) -> None:
+    def __init__(self, actuators: Actuators, loops: Any) -> None:
+        self._arm = loops  # of a RestingArm, C needs at most that
         n, m = actuators.n, len(actuators.motors)
         self._public: dict[Any, c_types.Translated] = {}  # of the files before
         self._sizes = {
@@ -378,7 +379,8 @@ class _Printer:
         module = c_translation.Module(self._public)
         module.defined_elsewhere("robot_motor_friction", friction, "-rrr", "double")
         module.defined_elsewhere("robot_spring_torques", plausibility.spring_torques, "-rrrrrwwwww")
-        module.defined_elsewhere("robot_gravity_forces", plausibility.weigh_links, "-rw")
+        weighs = "-rw" if self._arm == c_types.NONE else "wrw"
+        module.defined_elsewhere("robot_gravity_forces", plausibility.weigh_links, weighs)
         heads = []
         for name, function in entries.items():
             types = {argument: self._type(function, argument) for argument in _arguments(function)}
@@ -398,7 +400,7 @@ class _Printer:
         if argument == "a":
             return c_types.RecordType(NAMES[Actuation], tuple(self._fields.items()))
         if argument == "arm":
-            return c_types.NONE
+            return self._arm
         if argument in self._fields:
             return self._fields[argument]
         own = inspect.getmodule(function)

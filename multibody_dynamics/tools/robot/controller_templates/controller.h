@@ -50,6 +50,7 @@ typedef struct {
     robot_encoder_steps steps;
     robot_frozen frozen;
     robot_samples samples;
+//LOOPS//
     robot_springs springs; /* at the last state that was judged, measured or held */
 
     /* reference */

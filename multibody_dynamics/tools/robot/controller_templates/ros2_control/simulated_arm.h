@@ -23,6 +23,7 @@ typedef struct {
     double theta[ROBOT_MOTORS], thetad[ROBOT_MOTORS]; /* motors, on the link side of the gears */
     double second[3][ROBOT_SECOND]; /* stiffness, with two rates, of joints where no motor sets it */
     int brakes;                     /* whether brakes hold links and motors */
+//LOOPS//
 } robot_arm;
 
 /* At rest on its springs, at the position for which the gains were designed; brakes hold it. */
