@@ -23,13 +23,15 @@ from ..core import (
     as_state,
 )
 from ..model import MultibodyModel
-from ..model.records import BODY_ROW
+from ..model.records import BODY_ROW, TWIST
 from ..recursions import momentum_pass
 from ..rigid import (
     CHECKED_STATES,
     TOLERANCE,
+    BaseMotion,
     SpecialisingSolver,
     addresses,
+    base_rows,
     body_rows,
     spatial_jacobians,
 )
@@ -270,8 +272,8 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
     With `specialise`, code for this robot takes over as in :class:`.InverseDynamicsSolver`, with
     `kernel` and `wait`; None: if :func:`.specialise_solvers` asks for it. It closes the loops by a
     fixed number of Newton steps; where they do not suffice, in far or nearly singular poses, the
-    general kernel computes the same state. That one stays in use on a moving base, and after the
-    first access to `loop_wrenches`. Parameters, other attributes and errors are those of
+    general kernel computes the same state. That one stays in use after the first access to
+    `loop_wrenches`. Parameters, other attributes and errors are those of
     :class:`.LoopSolver`; ModelError also for fewer motors than degrees of freedom.
     """
 
@@ -315,12 +317,13 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
         self._closure = np.full(_closure_size(self._plan, len(self._all_rows)), np.nan)
         self._fills_rows = False
         last = self._vectors[at.LAST, : self.model.n]
-        arrays = table(self, self.state, last, self.motion, self.result, self._closure)
+        gravity = self._constants[2]
+        arrays = table(self, self.state, gravity, last, self.motion, self.result, self._closure)
         given = self.state, self._results, arrays, self._wrench_numbers, 1
         self._begin(Calls(self._general, *given), Calls(self._run_general, *given))
 
     def _new_kernel(self, moving: bool) -> LoopKernel:
-        return LoopKernel(self)
+        return LoopKernel(self, moving=moving)
 
     def _general(self) -> int:
         """Update by the general kernel."""
@@ -340,9 +343,14 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
         )
         n, last = self.model.n, general._vectors[at.LAST, : self.model.n]
         motion, found = np.empty((5, n)), np.empty_like(general.result)
-        arrays = table(general, general.state, last, motion, found, np.empty_like(self._closure))
+        rng, base, closure = np.random.default_rng(1), self.model.gravity, self._closure.copy()
+        if moving:
+            moved = BaseMotion(None, *rng.uniform(-3.0, 3.0, (4, 6)))
+            general.set_base(moved)
+            base = base_rows(moved, "body", self.model.gravity)[TWIST : TWIST + 24]
+        arrays = table(general, general.state, base, last, motion, found, closure)
         kernel = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)(address)
-        rng, home, compared = np.random.default_rng(1), general.state[0].copy(), 0
+        home, compared = general.state[0].copy(), 0
         for _ in range(CHECKED_STATES):
             general.start_from(start)
             general.state[:] = rng.uniform(-1.0, 1.0, general.state.shape)

@@ -11,15 +11,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..codegen import Program, cosine, sine
-from ..recursions import generic_trig, spatial
+from ..recursions import coordinate, generic_trig, spatial
 from ..rigid import (
     STATE_ONLY,
     TracedInputs,
     initial_bodies,
     result_names,
     state_names,
+    traced_inverse_dynamics,
     traced_robot,
 )
 from . import loop_recursion as at
@@ -28,9 +30,20 @@ from .orthogonal_columns import orthogonalise
 if TYPE_CHECKING:
     from .constrained_solvers import LoopSolver
 
+Indices = NDArray[np.int64]
+
 STEPS = 3  # the error is squared in each, from 1e-2 rad in a cycle: 1e-4, 1e-8, rounding
 REMAINING = 1e-12  # rad or m; the largest step that may be left
 SINGULAR = 1e-3  # the smallest sine of the angle between a column of A_d and those before it
+
+
+def joints_in_loops(plan: Indices, rows: int, joints: Any) -> NDArray[np.bool_]:
+    """Which joints (n,) move a body of a loop relative to another one."""
+    found = np.zeros(plan[at.DOF] + plan[at.KEPT], dtype=bool)
+    for at_row in range(plan[at.SIDES], plan[at.SIDES] + 4 * rows, 4):
+        for i in plan[plan[at_row + 2] : plan[at_row + 3] : 2]:
+            found[int(coordinate(joints, i))] = True
+    return found
 
 
 def trace_constrained_inverse_dynamics(
@@ -41,7 +54,7 @@ def trace_constrained_inverse_dynamics(
     for_solver: bool = False,
     pause: Callable[[], object] = lambda: None,
 ) -> Program:
-    """Q of the motors and its first `order` derivatives, for a base at rest.
+    """Q of the motors and its first `order` derivatives, by default for a base at rest.
 
     solver : of the mechanism, whose tree has n joints.
 
@@ -76,12 +89,13 @@ def trace_constrained_inverse_dynamics(
     matrices = np.zeros((at.MATRICES, size, size), dtype=object)
     wrenches = np.zeros((len(rows), at.WRENCHES_ROW), dtype=object)
     w = at.work(plan, matrices, vectors)
-    bodies = initial_bodies(robot, "spatial")
-    _, parents, _, gravity, state, _, applied, _ = robot
+    bodies = initial_bodies(robot._replace(base=None), "spatial")
+    parents, state = robot.parents, robot.state
     joints: Any = robot.joints
 
+    in_loops = joints_in_loops(plan, len(rows), joints)
     motion = np.zeros((5, n), dtype=object)
-    motion[:, independent] = state[:, :dof]
+    motion[:, independent] = np.where(in_loops[independent], state[:, :dof], 0.0)
     motion[0, dependent] = last[dependent]
     for _ in range(STEPS + 1):
         trig = generic_trig(joints, motion[0], sine, cosine)
@@ -106,12 +120,10 @@ def trace_constrained_inverse_dynamics(
     for k in range(1, order + 1):
         at.fill_jacobian(k, plan, joints, bodies, wrenches, w)
 
-    bodies[:, at.WRENCH :] = 0.0
-    if inputs.wrenches:
-        spatial.apply_wrenches(parents, joints, gravity, trig, motion, order, applied, bodies)
-    spatial.backward_recursion(
-        parents, joints, gravity, motion, order, bodies, vectors[at.TORQUE :]
-    )
+    motion[:, independent] = state[:, :dof]
+    moving = robot._replace(state=motion, trig=generic_trig(joints, motion[0], sine, cosine))
+    required, _ = traced_inverse_dynamics(moving, "body", order, bool(inputs.wrenches))
+    vectors[at.TORQUE : at.TORQUE + order + 1, :n] = required
     motors = factors
     if plan[at.LEAST] == at.OWN_FACTORS:
         passive = plan[at.PASSIVE]
