@@ -29,7 +29,7 @@ if IS_COMPILED:
     from llvmlite import binding as llvm
 
 FIELDS = (  # of a context: 64-bit numbers and addresses
-    "kernel", "table", "guarded", "guarded_count", "python", "rows", "length", "state", "scratch",
+    "kernel", "table", "guarded", "guarded_count", "python", "rows", "lengths", "state", "scratch",
     "result", "array_type", "float64", "none", "done",
 )  # fmt: skip
 GUARD_STEP = 8  # the number of guarded entries is a multiple of this
@@ -124,12 +124,15 @@ CALL = f"""
 define ptr @call(ptr %self, ptr %arguments, i64 %given) {{
 start:
   %context = call ptr @context(ptr %self)
-  {_field("rows", "i64")} {_field("length", "i64")} {_field("scratch")}
+  {_field("rows", "i64")} {_field("lengths")} {_field("scratch")}
   {_field("array_type")} {_field("float64")} {_field("none")}
   %complete = icmp eq i64 %rows, %given
   br i1 %complete, label %each_row, label %refuse
 each_row:
   %r = phi i64 [0, %start], [%r.next, %row_is_finite]
+  %target = phi ptr [%scratch, %start], [%target.next, %row_is_finite]
+  %at.length = getelementptr i64, ptr %lengths, i64 %r
+  %length = load i64, ptr %at.length
   %at.row = getelementptr ptr, ptr %arguments, i64 %r
   %row = load ptr, ptr %at.row {_member("type")}
   %is_array = icmp eq ptr %row.type, %array_type
@@ -145,14 +148,10 @@ sized: {_member("sizes")} {_member("strides")} {_member("data")}
   %has_length = icmp eq i64 %size, %length
   %is_dense = icmp eq i64 %stride, 8
   %fits = and i1 %has_length, %is_dense
-  br i1 %fits, label %copy, label %refuse
-copy:
-  %start.row = mul i64 %r, %length
-  %target = getelementptr i64, ptr %scratch, i64 %start.row
-  br label %each_number
+  br i1 %fits, label %each_number, label %refuse
 each_number:
-  %k = phi i64 [0, %copy], [%k.next, %each_number]
-  %infinite = phi i1 [false, %copy], [%infinite.next, %each_number]
+  %k = phi i64 [0, %sized], [%k.next, %each_number]
+  %infinite = phi i1 [false, %sized], [%infinite.next, %each_number]
   %from = getelementptr i64, ptr %row.data, i64 %k
   %to = getelementptr i64, ptr %target, i64 %k
   %number = load i64, ptr %from, align 1
@@ -166,13 +165,26 @@ each_number:
 row_is_copied:
   br i1 %infinite.next, label %refuse, label %row_is_finite
 row_is_finite:
+  %target.next = getelementptr i64, ptr %target, i64 %length
   %r.next = add i64 %r, 1
   %r.more = icmp ult i64 %r.next, %rows
   br i1 %r.more, label %each_row, label %take
 take: {_field("state")} {_field("result")}
-  %count = mul i64 %rows, %length
+  br label %move
+move:
+  %m = phi i64 [0, %take], [%m.next, %move]
+  %source = phi ptr [%scratch, %take], [%source.next, %move]
+  %at.target = getelementptr ptr, ptr %state, i64 %m
+  %state.row = load ptr, ptr %at.target
+  %at.count = getelementptr i64, ptr %lengths, i64 %m
+  %count = load i64, ptr %at.count
   %bytes = mul i64 %count, 8
-  call void @llvm.memcpy.p0.p0.i64(ptr %state, ptr %scratch, i64 %bytes, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr %state.row, ptr %source, i64 %bytes, i1 false)
+  %source.next = getelementptr i64, ptr %source, i64 %count
+  %m.next = add i64 %m, 1
+  %m.more = icmp ult i64 %m.next, %rows
+  br i1 %m.more, label %move, label %run
+run:
   %answer = call ptr @run(ptr %context)
   %failed = icmp eq ptr %answer, null
   br i1 %failed, label %fail, label %succeed
@@ -254,21 +266,21 @@ class Calls(NeverCopied):
     Parameters
     ----------
     python : called without arguments while there is no kernel, or while a guarded number is set.
-    state : (rows, n), which `call` fills.
+    state : rows, each of its own length, which `call` fills.
     result : what `call` returns.
     table : the arrays whose addresses the kernel receives, in this order.
     guarded : entries that must be zero for the kernel; their number is a multiple of GUARD_STEP.
     done : what `update` returns after the kernel; otherwise, what `python` returns.
 
     update : `update()` evaluates the state.
-    call : `call(row, ...)` takes the rows (n,) and evaluates; None, with the state unchanged, if
-        they are not contiguous arrays (n,) of float64 without NaN and infinity.
+    call : `call(row, ...)` takes the rows and evaluates; None, with the state unchanged, if they
+        are not contiguous arrays of float64 of these lengths, without NaN and infinity.
     """
 
     def __init__(
         self,
         python: Callable[[], Any],
-        state: Array,
+        state: Sequence[Array],
         result: tuple[Any, ...],
         table: Sequence[Array],
         guarded: Array,
@@ -278,20 +290,21 @@ class Calls(NeverCopied):
         methods = _methods()
         if methods is None:
             raise DynamicsError("this Python has no direct calls of machine code")
-        for array in (state, guarded, *table):
+        for array in (*state, guarded, *table):
             if array.dtype != np.float64 or not array.flags.c_contiguous:
                 raise ValueError("expected contiguous arrays of float64")
         if not guarded.size or guarded.size % GUARD_STEP:
             raise ValueError(f"expected a multiple of {GUARD_STEP} guarded numbers")
-        scratch = np.empty_like(state)
-        addresses = np.array([array.ctypes.data for array in table])
+        lengths = np.array([len(row) for row in state])
+        scratch = np.empty(lengths.sum())
+        addresses, places = (np.array([a.ctypes.data for a in each]) for each in (table, state))
         self._context, self._addresses = np.zeros(len(FIELDS), dtype=np.int64), addresses
         values = {
             "table": addresses.ctypes.data,
             "guarded": guarded.ctypes.data, "guarded_count": guarded.size,
             "python": id(python),
-            "rows": len(state), "length": state.shape[1],
-            "state": state.ctypes.data, "scratch": scratch.ctypes.data,
+            "rows": len(state), "lengths": lengths.ctypes.data,
+            "state": places.ctypes.data, "scratch": scratch.ctypes.data,
             "result": id(result),
             "array_type": id(np.ndarray), "float64": id(np.dtype(np.float64)), "none": id(None),
             "done": id(done),
@@ -303,7 +316,19 @@ class Calls(NeverCopied):
         capsule.restype = ctypes.py_object
         owner = (
             capsule(self._context.ctypes.data, None, None),
-            (self._context, addresses, scratch, python, state, result, *table, guarded, done),
+            (
+                self._context,
+                addresses,
+                places,
+                lengths,
+                scratch,
+                python,
+                state,
+                result,
+                table,
+                guarded,
+                done,
+            ),
         )
         self.update = _function(methods[0], owner)
         self.call = _function(methods[1], owner)

@@ -73,17 +73,18 @@ class BoundCall(IndependentCopies):
     they are, numbers, which are fixed, None, and records of these. With an array that is not
     contiguous, or neither of float64 nor of int64, calls are as fast as those of the function.
     last : the record that is the last argument of the function; calls hand over its fields.
+    func, args : the function and its given arguments.
     """
 
     def __init__(
         self, function: Callable[..., Any], *arguments: Any, last: type[Any] | None = None
     ) -> None:
-        self._function, self._arguments, self._last = function, arguments, last
+        self.func, self.args, self._last = function, arguments, last
         self._bind()
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        return {name: state[name] for name in ("_function", "_arguments", "_last")}
+        return {name: state[name] for name in ("func", "args", "_last")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -96,7 +97,7 @@ class BoundCall(IndependentCopies):
     def _bind(self) -> None:
         """Find the compiled call; its table holds only in this process, and for these arrays."""
         own = _Table()
-        given = ", ".join(map(own.expression, self._arguments))
+        given = ", ".join(map(own.expression, self.args))
         numbers = np.array(own.numbers, dtype=np.float64)
         own.entries[0] = numbers.ctypes.data
         is_bound = IS_COMPILED and own.is_complete
@@ -110,17 +111,17 @@ class BoundCall(IndependentCopies):
         if self._last is not None:
             k = len(self._last._fields)
             others = *others[:-k], self._last(*others[-k:])
-        return self._function(*self._arguments, *others)
+        return self.func(*self.args, *others)
 
     def _compiled(self, given: str, own: _Table) -> Callable[..., Any]:
         """The function of the table and the other arguments, from the cache if it is there."""
-        module, name = self._function.__module__, self._function.__qualname__
-        scope = {"carray": numba.carray, "function": self._function, **POINTERS, **own.records}
+        module, name = self.func.__module__, self.func.__qualname__
+        scope = {"carray": numba.carray, "function": self.func, **POINTERS, **own.records}
         more = passed = "*others"
         if self._last is not None:
             scope["Last"] = self._last
-            code = getattr(self._function, "py_func", self._function).__code__
-            names = code.co_varnames[len(self._arguments) : code.co_argcount - 1]
+            code = getattr(self.func, "py_func", self.func).__code__
+            names = code.co_varnames[len(self.args) : code.co_argcount - 1]
             fields = ", ".join(self._last._fields)
             more, passed = ", ".join((*names, fields)), ", ".join((*names, f"Last({fields})"))
         source = (

@@ -5,7 +5,6 @@
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from ..codegen import GUARD_STEP, Calls, pause
 from ..core import (
     STATE_ROWS,
     Array,
+    BoundCall,
     CheckedRows,
     DynamicsError,
     InputError,
@@ -23,13 +23,15 @@ from ..core import (
     as_state,
 )
 from ..model import MultibodyModel
-from ..model.records import BODY_ROW
+from ..model.records import BODY_ROW, TWIST
 from ..recursions import momentum_pass
 from ..rigid import (
     CHECKED_STATES,
     TOLERANCE,
+    BaseMotion,
     SpecialisingSolver,
     addresses,
+    base_rows,
     body_rows,
     spatial_jacobians,
 )
@@ -169,10 +171,14 @@ class LoopSolver(SpecialisingSolver):
     state: Array
     _results: tuple[Array, ...]
 
+    def _rows_taken(self) -> tuple[Array, ...]:
+        """The buffers of the rows with which the solver is called."""
+        return tuple(self.state)
+
     def _call_directly(self) -> None:
         if Calls.available():
             unguarded = np.zeros(GUARD_STEP)
-            calls = Calls(self._run, self.state, self._results, (self.state,), unguarded)
+            calls = Calls(self._run, self._rows_taken(), self._results, (), unguarded)
             self.__dict__["_call"] = calls.call
 
     def __getstate__(self) -> dict[str, Any]:
@@ -266,8 +272,8 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
     With `specialise`, code for this robot takes over as in :class:`.InverseDynamicsSolver`, with
     `kernel` and `wait`; None: if :func:`.specialise_solvers` asks for it. It closes the loops by a
     fixed number of Newton steps; where they do not suffice, in far or nearly singular poses, the
-    general kernel computes the same state. That one stays in use on a moving base, and after the
-    first access to `loop_wrenches`. Parameters, other attributes and errors are those of
+    general kernel computes the same state. That one stays in use after the first access to
+    `loop_wrenches`. Parameters, other attributes and errors are those of
     :class:`.LoopSolver`; ModelError also for fewer motors than degrees of freedom.
     """
 
@@ -311,12 +317,13 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
         self._closure = np.full(_closure_size(self._plan, len(self._all_rows)), np.nan)
         self._fills_rows = False
         last = self._vectors[at.LAST, : self.model.n]
-        arrays = table(self, self.state, last, self.motion, self.result, self._closure)
+        gravity = self._constants[2]
+        arrays = table(self, self.state, gravity, last, self.motion, self.result, self._closure)
         given = self.state, self._results, arrays, self._wrench_numbers, 1
         self._begin(Calls(self._general, *given), Calls(self._run_general, *given))
 
     def _new_kernel(self, moving: bool) -> LoopKernel:
-        return LoopKernel(self)
+        return LoopKernel(self, moving=moving)
 
     def _general(self) -> int:
         """Update by the general kernel."""
@@ -336,9 +343,14 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
         )
         n, last = self.model.n, general._vectors[at.LAST, : self.model.n]
         motion, found = np.empty((5, n)), np.empty_like(general.result)
-        arrays = table(general, general.state, last, motion, found, np.empty_like(self._closure))
+        rng, base, closure = np.random.default_rng(1), self.model.gravity, self._closure.copy()
+        if moving:
+            moved = BaseMotion(None, *rng.uniform(-3.0, 3.0, (4, 6)))
+            general.set_base(moved)
+            base = base_rows(moved, "body", self.model.gravity)[TWIST : TWIST + 24]
+        arrays = table(general, general.state, base, last, motion, found, closure)
         kernel = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)(address)
-        rng, home, compared = np.random.default_rng(1), general.state[0].copy(), 0
+        home, compared = general.state[0].copy(), 0
         for _ in range(CHECKED_STATES):
             general.start_from(start)
             general.state[:] = rng.uniform(-1.0, 1.0, general.state.shape)
@@ -387,7 +399,7 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
         return super().loop_wrenches
 
     def _bound(self, states: Array, motions: Array, results: Array) -> Callable[[], int]:
-        return partial(
+        return BoundCall(
             at.inverse_dynamics_cycle, *self._arguments, states, self._applied, motions,
             *self._scratch, results,
         )  # fmt: skip
@@ -457,7 +469,7 @@ class ConstrainedForwardDynamicsSolver(LoopSolver):
     accepted.
     """
 
-    update: Callable[[], int]
+    update: BoundCall
     _has_rates = False
 
     def __init__(
@@ -474,12 +486,15 @@ class ConstrainedForwardDynamicsSolver(LoopSolver):
         self.mass_matrix: Array = self._matrices[at.REDUCED_INERTIA, :dof, :dof]
         self.reduction: Array = self._matrices[at.REDUCTION, :n, :dof]
         self._given = np.zeros(count)
-        self._checked_torque = CheckedRows(("tau",), self.actuated, self._given[None])
+        is_direct = Calls.available()
+        self._checked_torque = CheckedRows(
+            ("tau",), self.actuated, self._given[None], is_fallback=is_direct
+        )
         self._checked = CheckedRows(
-            STATE_ROWS[:2], self.independent, self.state, is_fallback=Calls.available()
+            STATE_ROWS[:2], self.independent, self.state, is_fallback=is_direct
         )
         self._results = (self.result,)
-        self.update = partial(
+        self.update = BoundCall(
             at.forward_dynamics_cycle, *self._arguments, states, self._applied, self._motions,
             *self._scratch, self.torque[None], results,
         )  # fmt: skip
@@ -487,15 +502,14 @@ class ConstrainedForwardDynamicsSolver(LoopSolver):
         self._run()
         self._call_directly()
 
-    def _run(self) -> None:
-        self.torque[:] = self._given
-        super()._run()
+    def _rows_taken(self) -> tuple[Array, ...]:
+        return *self.state, self.torque
 
     @property
     def arrays(self) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         """The equations of the loops, and the scratch of :func:`.loop_accelerations`, which shares
         the buffers of this solver."""
-        (_, _, _, plan, numbers, states, _, motions, bodies, *rest) = self.update.args  # type: ignore[attr-defined]
+        (_, _, _, plan, numbers, states, _, motions, bodies, *rest) = self.update.args
         return (numbers,), (plan, bodies, states, motions, *rest)
 
     def __call__(self, q: Any, qd: Any, tau: Any) -> Array:
@@ -504,9 +518,10 @@ class ConstrainedForwardDynamicsSolver(LoopSolver):
         Raises InputError for a wrong length, NaN or infinity, and leaves all buffers unchanged;
         DynamicsError if the loops cannot be closed, or the pose or the mass matrix is singular.
         """
-        self._checked_torque.take((tau,))
-        if self._call is None or self._call(q, qd) is None:
+        if self._call is None or self._call(q, qd, tau) is None:
+            self._checked_torque.take((tau,))
             self._checked.take((q, qd))
+            self.torque[:] = self._given
             self._run()
         return self.result
 
@@ -531,7 +546,7 @@ class ConstrainedMomentumSolver(LoopSolver):
         self.result: Array = np.zeros((3, self.dof))
         self._results = tuple(self.result)
         passes = np.zeros((self.model.body_count + 1, momentum_pass.MOMENTUM_ROW))
-        self.update = partial(
+        self.update = BoundCall(
             at.momentum_cycle, *self._arguments, states, self._applied, self._motions,
             *self._scratch, passes, self.result[None],
         )  # fmt: skip

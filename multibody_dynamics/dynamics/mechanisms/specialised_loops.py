@@ -20,7 +20,7 @@ ORDER = 2
 
 
 class LoopKernel(SpecialisedKernel):
-    """Q, Q' and Q'' of the motors along q ... q'''' of the independent joints, base at rest.
+    """Q, Q' and Q'' of the motors along q ... q'''' of the independent joints.
 
     It returns false, and leaves the last closed configuration as it is, where the recorded steps do
     not close the loops as well as required, see :func:`.trace_constrained_inverse_dynamics`.
@@ -30,14 +30,14 @@ class LoopKernel(SpecialisedKernel):
     condition = "closure"
     memory = ("motion", "last")
 
-    def __init__(self, solver: "LoopSolver") -> None:
+    def __init__(self, solver: "LoopSolver", *, moving: bool = False) -> None:
         self._solver = solver
         plan, rows, *_ = solver.kinematics
         digest = hashlib.sha256(plan[: at.PIVOTS].tobytes())
         digest.update(plan[at.HEADER : plan[at.PIVOTS]].tobytes())
         digest.update(rows.tobytes())
         digest.update(repr(solver.system.consistency_tolerance).encode())
-        super().__init__(solver.model, structure=digest.hexdigest())
+        super().__init__(solver.model, moving=moving, structure=digest.hexdigest())
 
     def _trace(self, inputs: TracedInputs, pause: Callable[[], object]) -> Program:
         return trace_constrained_inverse_dynamics(
@@ -46,12 +46,13 @@ class LoopKernel(SpecialisedKernel):
 
 
 def table(
-    solver: "LoopSolver", state: Array, last: Array, motion: Array, result: Array, closure: Array
-) -> list[Array]:
-    """The arrays whose addresses the kernel takes, in its order."""
-    _, joints, gravity = solver._constants
+    solver: "LoopSolver", state: Array, base: Array, last: Array, motion: Array, result: Array,
+    closure: Array,
+) -> list[Array]:  # fmt: skip
+    """The arrays whose addresses the kernel takes, in its order; base: gravity or a motion."""
+    joints = solver._constants[1]
     m, n = len(solver.multipliers), solver.model.n
     *_, vectors = solver.kinematics
     passive = vectors[at.PASSIVE_TORQUE : at.PASSIVE_TORQUE + ORDER + 1, :n]
     multipliers = vectors[at.MULTIPLIER : at.MULTIPLIER + ORDER + 1, :m]
-    return [*state, joints, gravity, last, *passive, *result, motion, closure, *multipliers]
+    return [*state, joints, base, last, *passive, *result, motion, closure, *multipliers]

@@ -20,9 +20,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..codegen import Program, cosine, sine
-from ..recursions import generic_trig, momentum_pass, spatial
+from ..recursions import coordinate, generic_trig, momentum_pass, spatial
 from ..rigid import (
     STATE_ONLY,
     TracedInputs,
@@ -30,6 +31,7 @@ from ..rigid import (
     mass_matrix_recursion,
     result_names,
     state_names,
+    traced_inverse_dynamics,
     traced_robot,
 )
 from . import loop_recursion as at
@@ -43,8 +45,18 @@ REMAINING = 1e-12  # rad or m; the largest step that may be left
 SINGULAR = 1e-3  # the smallest sine of the angle between a column of A_d and those before it
 
 
+def joints_in_loops(plan: Any, rows: int, joints: Any) -> NDArray[np.bool_]:
+    """Which joints (n,) move a body of a loop relative to another one."""
+    found = np.zeros(plan[at.DOF] + plan[at.KEPT], dtype=bool)
+    for at_row in range(plan[at.SIDES], plan[at.SIDES] + 4 * rows, 4):
+        for i in plan[plan[at_row + 2] : plan[at_row + 3] : 2]:
+            found[int(coordinate(joints, i))] = True
+    return found
+
+
 class RecordedLoops:
-    """The loops of a mechanism over expressions, for a base at rest.
+    """The loops of a mechanism over expressions. They are closed on a base at rest, and while the
+    joints outside of them rest at zero, since nothing in a loop depends on these.
 
     names : of the rows of the state that are inputs, each (dof,). motion : (5, n) of all joints.
     """
@@ -68,13 +80,14 @@ class RecordedLoops:
         size = max(n + m, tree.body_count, at.REPORT_COLUMNS)
         self.vectors: Objects = np.zeros((at.VECTORS, size), dtype=object)
         self.matrices: Objects = np.zeros((at.MATRICES, size, size), dtype=object)
-        self.bodies = initial_bodies(self.robot, "spatial")
+        self.bodies = initial_bodies(self.robot._replace(base=None), "spatial")
         self.work = at.work(plan, self.matrices, self.vectors)
         self._rows, self._opening = rows, solver.system.consistency_tolerance
         self._wrenches = np.zeros((len(rows), at.WRENCHES_ROW), dtype=object)
         self._last = self.robot.more("last", n)
         self.motion: Objects = np.zeros((5, n), dtype=object)
-        self.motion[:, self.independent] = self.robot.state[:, :dof]
+        moves = joints_in_loops(plan, len(rows), self.robot.joints)[self.independent]
+        self.motion[:, self.independent] = np.where(moves, self.robot.state[:, :dof], 0.0)
         self.motion[0, self.dependent] = self._last[self.dependent]
 
     def close(self) -> OrthogonalColumns:
@@ -107,16 +120,14 @@ class RecordedLoops:
             at.add_rate(k, parents, joints, plan, motion, bodies, w)
         for k in range(1, rates + 1):
             at.fill_jacobian(k, plan, joints, bodies, wrenches, w)
+        self.motion[:, self.independent] = self.robot.state[:, : len(self.independent)]
+        self.trig = generic_trig(joints, self.motion[0], sine, cosine)
 
     def compute_torques(self, order: int) -> None:
         """Q and its first `order` derivatives of the tree, without its constraints."""
-        _, parents, joints, gravity, _, _, applied, _ = self.robot
-        robot, bodies = (parents, joints, gravity), self.bodies
-        bodies[:, at.WRENCH :] = 0.0
-        if self.inputs.wrenches:
-            spatial.apply_wrenches(*robot, self.trig, self.motion, order, applied, bodies)
-        torques = self.vectors[at.TORQUE :]
-        spatial.backward_recursion(*robot, self.motion, order, bodies, torques)
+        moving = self.robot._replace(state=self.motion, trig=self.trig)
+        torques, _ = traced_inverse_dynamics(moving, "body", order, bool(self.inputs.wrenches))
+        self.vectors[at.TORQUE : at.TORQUE + order + 1, : self.n] = torques
 
     def reduced(self, row: Objects) -> tuple[Objects, Objects]:
         """G^T `row` (dof,) of a row (n,) of the tree, and y (m,) of A_d^T y = row_d."""
@@ -154,7 +165,7 @@ def trace_constrained_inverse_dynamics(
     for_solver: bool = False,
     pause: Callable[[], object] = lambda: None,
 ) -> Program:
-    """Q of the motors and its first `order` derivatives, for a base at rest.
+    """Q of the motors and its first `order` derivatives, by default for a base at rest.
 
     solver : of the mechanism, whose tree has n joints.
 
@@ -236,6 +247,7 @@ def trace_constrained_forward_dynamics(
     loops.close()
     loops.move(2, 0)
     loops.compute_torques(0)
+    spatial.forward_recursion(parents, joints, loops.trig, loops.motion, 0, loops.bodies)
     composite, M = loops.bodies[:, at.WRENCH :], np.zeros((n, n), dtype=object)
     mass_matrix_recursion(parents, joints, loops.bodies, composite, M)
     G = np.zeros((n, len(loops.independent)), dtype=object)

@@ -133,6 +133,7 @@ initial_bodies                    rows of its bodies, with the motion of the bas
 STATE_ONLY                        traced code that reads nothing besides the state
 state_names                       names of q and its derivatives in traced code
 result_names                      names of Q and its derivatives
+traced_inverse_dynamics           Q with its derivatives, from a recorded robot
 SpecialisingSolver                base of solvers that use code made for their robot
 SpecialisedKernel                 this code: from the cache, or compiled
 addresses                         its argument
@@ -266,7 +267,7 @@ from .specialising_solver import (
     SpecialisingSolver,
     specialise_solvers,
 )
-from .traced_dynamics import result_names, trace_inverse_dynamics
+from .traced_dynamics import result_names, trace_inverse_dynamics, traced_inverse_dynamics
 from .traced_kinematics import trace_forward_kinematics, trace_jacobian, traced_motion
 from .tracing import (
     STATE_ONLY,
@@ -318,7 +319,8 @@ __all__ = [
     "twists_in_frame",
     # building blocks for the packages above
     "vector_batch", "traced_robot", "TracedRobot", "traced_motion", "initial_bodies",
-    "STATE_ONLY", "state_names", "result_names", "SpecialisingSolver", "SpecialisedKernel",
+    "STATE_ONLY", "state_names", "result_names", "traced_inverse_dynamics", "SpecialisingSolver",
+    "SpecialisedKernel",
     "addresses", "CHECKED_STATES", "TOLERANCE",
     "CYCLES", "backward_cycle", "mass_matrix_recursion", "forward_dynamics_cycle",
     "plain_forward_dynamics_cycle", "forward_dynamics_scratch",

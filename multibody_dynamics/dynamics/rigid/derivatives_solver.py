@@ -94,6 +94,7 @@ class _DerivativesSolver(SpecialisingSolver):
     """Base of both solvers: three rows (n,) in, three matrices (n, n) out."""
 
     _what = "derivatives"
+    _has_moving_kernel = False
     _table: Callable[[], list[Array]]  # the arrays of the program, in its order
 
     def __init__(

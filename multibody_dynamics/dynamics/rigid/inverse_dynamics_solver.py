@@ -14,10 +14,9 @@ from ..core import STATE_ROWS, Array, CheckedRows, by_robot
 from ..lie import Representation, check_representation
 from ..model import MultibodyModel
 from ..model.records import BODY_ROW, TWIST, WRENCH
-from .base_rates import compiled_body_rates
 from .kinematics import BaseMotion
 from .rnea import CYCLES, dynamic_base_rows, wrench_on_base
-from .specialised_kernel import BASE, SpecialisedKernel, addresses, table
+from .specialised_kernel import SpecialisedKernel, addresses, table
 from .specialising_solver import CHECKED_STATES, TOLERANCE, SpecialisingSolver
 from .tracing import MOST_JOINTS
 
@@ -62,7 +61,7 @@ class InverseDynamicsSolver(SpecialisingSolver):
     of inertia of a body in the middle of the arm, the general kernel is used, too.
     """
 
-    _temporary = (*SpecialisingSolver._temporary, "_base_rates", "_fills_rows")
+    _temporary = (*SpecialisingSolver._temporary, "_fills_rows")
 
     def __init__(
         self,
@@ -94,9 +93,7 @@ class InverseDynamicsSolver(SpecialisingSolver):
         _, joints, gravity = self._constants
         arrays = table(self.state, joints, gravity, self.result)
         self._fills_rows = False
-        self._base_rates = np.zeros((4, 6))
         self._begin(Calls(self._general, self.state, self._results, arrays, self._wrench_numbers))
-        self._renew_base()
 
     def _new_kernel(self, moving: bool) -> SpecialisedKernel:
         return SpecialisedKernel(self.model, moving=moving)
@@ -126,17 +123,6 @@ class InverseDynamicsSolver(SpecialisingSolver):
             pause()
         return True
 
-    def _choose_kernel(self) -> None:
-        if not self._calls:
-            return
-        with self._lock:
-            _, joints, gravity = self._constants
-            moving = self._base is not None
-            usable = moving in self._addresses and not self._fills_rows
-            usable = usable and self._kernels[moving].fits(joints, gravity)
-            self._calls[0].replace(BASE, self._base_rates if moving else gravity)
-            self._calls[0].kernel = self._addresses[moving] if usable else None
-
     @property
     def bodies(self) -> Array:
         """(N + 1, BODY_ROW) rows of the recursion."""
@@ -161,23 +147,6 @@ class InverseDynamicsSolver(SpecialisingSolver):
             self.__dict__["_fills_rows"] = True
             self._choose_kernel()
             self._general()
-
-    def set_base(self, base: BaseMotion | None) -> None:
-        self._prepare_moving(base)
-        super().set_base(base)
-        if self._calls and base is not None:
-            row = dynamic_base_rows(self.model, base, "body")
-            self._base_rates[:] = row[TWIST : TWIST + 24].reshape(4, 6)
-
-    def move_base(self, pose: Array, rates: Array) -> None:
-        self._prepare_moving(rates)
-        super().move_base(pose, rates)
-        if self._calls:
-            compiled_body_rates(pose, rates, self._gravity, self._base_rates)
-
-    def _prepare_moving(self, base: Any) -> None:
-        if self._calls and base is not None and True not in self._kernels:
-            self._prepare(moving=True)
 
     def __call__(
         self, q: Any, qd: Any, qdd: Any, qddd: Any, qdddd: Any

@@ -65,7 +65,10 @@ class SpecialisedKernel(IndependentCopies):
         address = self.ready()
         if address is None:
             name, width = self.name, lanes()
-            program = self._trace(adaptable_inputs(self._model), pause)
+            inputs = adaptable_inputs(self._model)
+            if self._moving:
+                inputs = inputs._replace(gravity=None, base=True)
+            program = self._trace(inputs, pause)
             text = module_text(
                 function_text(program, name, width=width),
                 table_text(program, name, condition=self.condition, memory=self.memory),
@@ -75,8 +78,6 @@ class SpecialisedKernel(IndependentCopies):
         return address
 
     def _trace(self, inputs: TracedInputs, pause: Callable[[], object]) -> Program:
-        if self._moving:
-            inputs = inputs._replace(gravity=None, base=True)
         return trace_inverse_dynamics(self._model, ORDER, inputs=inputs, pause=pause)
 
 

@@ -9,12 +9,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal
 
+import numpy as np
+
 from ..codegen import Calls, Queue, pause
 from ..core import Array
 from ..model import MultibodyModel
+from ..model.records import TWIST
+from .base_rates import compiled_body_rates
 from .kinematics import BaseMotion
+from .rnea import dynamic_base_rows
 from .solvers import ModelSolver
-from .specialised_kernel import SpecialisedKernel
+from .specialised_kernel import BASE, SpecialisedKernel
 
 CHECKED_STATES = 5  # random states on which a specialised kernel must agree with the general one
 TOLERANCE = 1e-9  # of the largest component; both round differently
@@ -42,13 +47,14 @@ class SpecialisingSolver(ModelSolver):
     """
 
     _what = "inverse dynamics"  # for warnings
+    _has_moving_kernel = True  # whether there is code of its own for a base that moves
     _general: Any = None  # updates by the general kernel
     _fills_rows = False  # whether rows that only the general kernel fills have been asked for
     _calls: tuple[Calls, ...] = ()  # of the specialised kernel, if there is to be one
     _call: Callable[..., Any] | None = None
     _ended: threading.Event  # set when the newest kernel is ready, or cannot be had
     _temporary: tuple[str, ...] = (
-        "_calls", "_call", "_lock", "_kernels", "_addresses", "_ended", "update",
+        "_calls", "_call", "_lock", "_kernels", "_addresses", "_ended", "_base_rates", "update",
     )  # fmt: skip
     """What a copy makes anew, because it is bound to these buffers."""
     _specialise: Callable[[], None]
@@ -67,10 +73,13 @@ class SpecialisingSolver(ModelSolver):
         if self._calls:
             with self._lock:
                 _, joints, gravity = self._constants
-                usable = self._base is None and False in self._addresses and not self._fills_rows
-                usable = usable and self._kernels[False].fits(joints, gravity)
+                moving = self._base is not None
+                usable = moving in self._addresses and not self._fills_rows
+                usable = usable and self._kernels[moving].fits(joints, gravity)
                 for calls in self._calls:
-                    calls.kernel = self._addresses[False] if usable else None
+                    if self._has_moving_kernel:
+                        calls.replace(BASE, self._base_rates if moving else gravity)
+                    calls.kernel = self._addresses[moving] if usable else None
 
     def _begin(self, *calls: Calls) -> None:
         """Call through the last of `calls`, update through the first, and get the kernel."""
@@ -78,7 +87,9 @@ class SpecialisingSolver(ModelSolver):
         self._lock = threading.Lock()  # guards the choice of the kernel
         self._kernels: dict[bool, SpecialisedKernel] = {}  # by whether the base moves
         self._addresses: dict[bool, int] = {}
+        self._base_rates = np.zeros((4, 6))  # as the code for a moving base reads them
         self._prepare(moving=False)
+        self._renew_base()
 
     def _prepare(self, *, moving: bool) -> None:
         """Get a kernel from the cache, or compile it."""
@@ -147,14 +158,26 @@ class SpecialisingSolver(ModelSolver):
         return self.kernel
 
     def set_base(self, base: BaseMotion | None) -> None:
+        if base is not None:
+            self._prepare_moving()
         super().set_base(base)
+        if self._calls and base is not None:
+            row = dynamic_base_rows(self.model, base, "body")
+            self._base_rates[:] = row[TWIST : TWIST + 24].reshape(4, 6)
         self._choose_kernel()
 
     def move_base(self, pose: Array, rates: Array) -> None:
+        self._prepare_moving()
         was_moving = self._base is not None
         super().move_base(pose, rates)
+        if self._calls:
+            compiled_body_rates(pose, rates, self._gravity, self._base_rates)
         if not was_moving:
             self._choose_kernel()
+
+    def _prepare_moving(self) -> None:
+        if self._calls and self._has_moving_kernel and True not in self._kernels:
+            self._prepare(moving=True)
 
     def set_model(self, model: MultibodyModel) -> None:
         super().set_model(model)

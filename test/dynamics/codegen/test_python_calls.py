@@ -151,6 +151,17 @@ def test_another_number_of_rows_is_left_to_the_caller(example):
     assert example.calls.call(*ROWS, ROWS[0]) is None
 
 
+def test_each_row_has_its_own_length_and_place():
+    short, long, result = np.zeros(2), np.zeros(N), (np.zeros(1),)
+    calls = Calls(lambda: None, (short, long), result, (), np.zeros(8))
+    assert calls.call(ROWS[0, :2], ROWS[1]) is result
+    np.testing.assert_array_equal(short, ROWS[0, :2])
+    np.testing.assert_array_equal(long, ROWS[1])
+    for refused in ((long, short), (long, long), (short, ROWS[1] * np.nan)):
+        assert calls.call(*refused) is None
+    np.testing.assert_array_equal(long, ROWS[1])
+
+
 def test_rows_may_be_views_read_only_and_not_aligned(example):
     calls = example.calls
     example.state[:] = ROWS
