@@ -48,7 +48,7 @@ class FeedforwardNode(ManagedNode[FeedforwardParameters]):
 
     def __init__(self) -> None:
         super().__init__("feedforward_node", FeedforwardParameters)
-        self._source = RobotSource(self, with_loops=True)
+        self._source = RobotSource(self)
 
     def configure(self) -> None:
         robot = controlled_robot(self._source.load(), self.parameters)

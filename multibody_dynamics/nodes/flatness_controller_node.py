@@ -44,7 +44,7 @@ class FlatnessControllerNode(ManagedNode[FlatnessControllerParameters]):
 
     def __init__(self) -> None:
         super().__init__("flatness_controller_node", FlatnessControllerParameters)
-        self._source = RobotSource(self, with_loops=True)
+        self._source = RobotSource(self)
 
     def configure(self) -> None:
         robot = controlled_robot(self._source.load(), self.parameters)

@@ -41,7 +41,7 @@ class TaskSpaceNode(ManagedNode[TaskSpaceParameters]):
 
     def __init__(self) -> None:
         super().__init__("task_space_node", TaskSpaceParameters)
-        self._source = RobotSource(self, with_loops=True)
+        self._source = RobotSource(self)
 
     def configure(self) -> None:
         p = self.parameters

@@ -133,7 +133,7 @@ class TrajectoryNode(ManagedNode[TrajectoryParameters]):
 
     def configure(self) -> None:
         p = self.parameters
-        self._model = load_model(p, with_loops=True)
+        self._model = load_model(p)
         self._motion, self._points, quality = _motion_and_points(self._model, p)
         topic = "joint_trajectory"
         self._publisher = self.create_lifecycle_publisher(JointTrajectory, topic, RELIABLE)

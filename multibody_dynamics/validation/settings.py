@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import yaml
 
+from ..dynamics import mechanisms
 from ..dynamics.core import InputError, exactly, read_yaml, reading
 from ..dynamics.elastic import Actuators, load_actuators
 from ..dynamics.identification import JointFriction, inertial_parameters, with_inertial_parameters
-from ..dynamics.model import MultibodyModel, load_urdf
+from ..dynamics.model import MultibodyModel
 from ..dynamics.model.inertia import spatial_inertia
 from .recordings import JointSelection
 
@@ -86,7 +87,7 @@ def load_robot(
         links: {BODY: the same, replacing the inertia of the URDF}
     The friction of a link in the file with springs takes the place of that in the first file.
     """
-    return equipped(load_urdf(urdf, gravity, couplings=elastic_joints), data, elastic_joints)
+    return equipped(mechanisms.load_robot(urdf, elastic_joints, gravity), data, elastic_joints)
 
 
 def equipped(

@@ -149,6 +149,7 @@ def survey(
         samples = _without_outputs(samples, joints, kept, notes)
     sources = _chosen(recording, joints, samples, motor_topic, notes)
     ignored = {name for batch in samples for name in batch.names} - joints.names
+    ignored -= {selection.prefix + name for name in model.dependent_joints}
     samples = [batch for batch in samples if any(source.carries(batch) for source in sources)]
     _check_signals(joints, sources, samples, notes)
     period = max(_period(recording, source, looks) for source in sources)

@@ -12,9 +12,9 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.mechanisms import load_robot
 from multibody_dynamics.nodes.base.messages import set_stamp
 from multibody_dynamics.resources import share_directory
-from multibody_dynamics.tools.base.models import load_robot
 from ros_harness import ros
 
 __all__ = ["ros"]  # the fixture

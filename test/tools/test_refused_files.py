@@ -105,18 +105,11 @@ def test_damaged_recordings_of_the_demo(folder, capsys, facts):
     refused(COMMANDS[1], capsys, "motion.npz", "not a recording of the demo")
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "stream policy --urdf robot.urdf --elastic-joints springs.yaml -o out",
-        "scale-time trajectory.csv --urdf robot.urdf --elastic-joints springs.yaml -o out",
-    ],
-)
-def test_robots_with_loops(folder, capsys, command):
-    """Their trees are other robots."""
+def test_gazebo_refuses_loops(folder, capsys):
+    command = "gazebo robot.urdf --elastic-joints springs.yaml -o out"
     loop = "loops: {belt: {type: weld, first: base, second: tool}}"
     (folder / "springs.yaml").write_text(f"{SPRINGS}\n{loop}\n")
-    refused(command, capsys, "springs.yaml: loops belt", "`view` support loops", "close_loops")
+    refused(command, capsys, "springs.yaml: loops belt", "Gazebo", "without loops")
 
 
 READERS_OF_SPRINGS = (

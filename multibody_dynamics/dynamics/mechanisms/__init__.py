@@ -21,6 +21,7 @@ constraint_matrices           A, A', A'', A''' (..., m, n)
 redundant_constraints         names of the rows of A that depend on the others
 load_mechanism                a tree and the loops in a YAML file, such as that of the springs
 close_loops                   the same as a ClosedChainModel; a file without loops: the tree
+load_robot                    the robot of a URDF and the file of its springs, loops closed
 closed_chain                  the robot in the coordinates of its motors, for laws, plants and nodes
 ClosedChainModel              result: a MultibodyModel with loops
 closure_rows                  the equations of a cut joint, without logarithms
@@ -83,7 +84,7 @@ from .loop_memory import LoopMemory
 from .loop_recursion import STRIDE, loop_accelerations
 from .loop_rows import closure_rows
 from .loops import ConstrainedModel, ConstraintMatrix, LoopClosure
-from .mechanism_description import close_loops, load_mechanism
+from .mechanism_description import close_loops, load_mechanism, load_robot
 from .motion_subspaces import CompositeJoint, ExponentialJoint, Joint, SphericalJoint
 from .multi_dof import MultiDofModel
 from .traced_loops import trace_constrained_inverse_dynamics
@@ -93,6 +94,7 @@ __all__ = [
     "Joint", "CompositeJoint", "SphericalJoint", "ExponentialJoint", "MultiDofModel",
     # closed mechanisms
     "ConstrainedModel", "LoopClosure", "ConstraintMatrix", "load_mechanism", "close_loops",
+    "load_robot",
     "closed_chain", "ClosedChainModel", "constraint_residual", "closure_rows",
     "constraint_matrices", "redundant_constraints", "assemble", "consistent_motion",
     # dynamics of closed mechanisms

@@ -42,7 +42,7 @@ from ..core import (
 )
 from ..core.quantities import entries
 from ..lie import se3, so3
-from ..model import MultibodyModel
+from ..model import STANDARD_GRAVITY, MultibodyModel, load_couplings, load_urdf
 from ..model.joints import FREE_SCREWS
 from .closed_chain_model import closed_chain
 from .loops import ConstrainedModel, LoopClosure
@@ -72,6 +72,21 @@ def load_mechanism(
     if isinstance(actuated, list):  # YAML reads joints called 1 and 2 as numbers
         actuated = [str(x) if str(x) in tree.joint_names else x for x in actuated]
     return ConstrainedModel(tree, loops, actuated)
+
+
+def load_robot(
+    urdf: str | PathLike[str],
+    springs: str | PathLike[str] | None = None,
+    gravity: Any = STANDARD_GRAVITY,
+) -> MultibodyModel:
+    """The robot of a URDF file, with the couplings and loops in the YAML file of its springs.
+
+    gravity : (3,) m/s^2, in inertial axes.
+    Raises the errors of :func:`.load_urdf` and :func:`close_loops`.
+    """
+    if springs is None:
+        return load_urdf(urdf, gravity)
+    return close_loops(springs, load_urdf(urdf, gravity, couplings=load_couplings(springs)))
 
 
 @file_reader

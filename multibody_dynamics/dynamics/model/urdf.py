@@ -626,11 +626,9 @@ def _refuse_loops(springs: str | os.PathLike[str]) -> None:
     data = read_yaml(springs)
     if isinstance(data, Mapping) and data.get("loops"):
         raise ModelError(
-            f"{springs}: loops {', '.join(map(str, data['loops']))}: only feedforward_node,"
-            " flatness_controller_node, task_space_node, elastic_robot_simulator_node,"
-            " trajectory_node and the commands `loop`, `identify`, `write-back`, `inspect`,"
-            " `torque-report` and `view` support loops; in Python, dyn.mechanisms.close_loops,"
-            " see docs/closed_loops.md"
+            f"{springs}: loops {', '.join(map(str, data['loops']))}: load_urdf and Gazebo read"
+            " robots without loops only; in Python, use dyn.mechanisms.load_robot, see"
+            " docs/closed_loops.md"
         )
 
 

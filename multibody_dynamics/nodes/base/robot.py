@@ -100,13 +100,9 @@ def find_file(name: str) -> Path:
     raise ParameterError(f"file {name} not found{where}")
 
 
-def load_model(
-    p: RobotParameters, description: str = "", *, with_loops: bool = False
-) -> MultibodyModel:
-    """The robot that the parameters describe, or else the one in the URDF text `description`.
-
-    with_loops : close the loops in the file of the springs, for nodes that support them; without
-    it, such a file is a ModelError.
+def load_model(p: RobotParameters, description: str = "") -> MultibodyModel:
+    """The robot that the parameters describe, or else the one in the URDF text `description`, with
+    the couplings and loops in the file of its springs.
 
     Raises ModelError, ParameterError if no robot is given, and the errors of :func:`.close_loops`.
     """
@@ -120,13 +116,13 @@ def load_model(
         "lock": locked_positions(p),
         "root": p.root_link or None,
         "tip": p.tip_link or None,
-        "couplings": load_couplings(springs) if springs and with_loops else springs,
+        "couplings": load_couplings(springs) if springs else None,
     }
     if file is not None:
         model = load_urdf(file, gravity, **part)
     else:
         model = parse_urdf(p.robot_description or description, gravity, **part)
-    return close_loops(springs, model) if springs and with_loops else model
+    return close_loops(springs, model) if springs else model
 
 
 def locked_positions(p: RobotParameters) -> dict[str, float]:
@@ -220,7 +216,7 @@ def chosen_robot(
         p = ElasticRobotParameters(
             **(links or {"robot_file": "config/robots/panda.urdf"}), **motors
         )
-        model = load_model(p, with_loops=True)
+        model = load_model(p)
         actuators = load_actuators(p, model)
         order = order or list(actuators.motor_names)
         if links and not positions:

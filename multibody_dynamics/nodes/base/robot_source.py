@@ -22,11 +22,11 @@ class RobotSource:
     """The robot of a node, which waits for a late robot_description.
 
     With autostart, the node starts once the description has arrived. `description` is the newest
-    one received, "" before the first. with_loops : see :func:`.load_model`.
+    one received, "" before the first.
     """
 
-    def __init__(self, node: ManagedNode[P], *, with_loops: bool = False) -> None:
-        self._node, self._with_loops = node, with_loops
+    def __init__(self, node: ManagedNode[P]) -> None:
+        self._node = node
         self.description = ""
         node.create_subscription(String, "robot_description", self._on_description, LATCHED)
         node.start_after(lambda: "a robot_description" if self._is_missing else "")
@@ -39,7 +39,7 @@ class RobotSource:
                 f"no robot: nothing received on {topic} yet; try again, or set"
                 " robot_file or robot_description"
             )
-        model = load_model(self._node.parameters, self.description, with_loops=self._with_loops)
+        model = load_model(self._node.parameters, self.description)
         for finding in inspect_model(model):
             if finding.severe:
                 text = f"WRONG in the robot: {finding.text}; see `multibody_dynamics inspect`"

@@ -37,7 +37,7 @@ class SimulatedRobot:
 
 def make_robot(p: SimulatorParameters) -> SimulatedRobot:
     """Create the plant. Raises ParameterError, and the errors of the files that are read."""
-    model = load_model(p, with_loops=True)
+    model = load_model(p)
     actuators = load_actuators(p, model)
     order = p.command_joints or actuators.motor_names
     if p.command_interface == "motor_torque" and not p.command_joints:

@@ -48,12 +48,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from ...dynamics.control import DetectionSettings
     from ...dynamics.elastic import load_actuators
-    from ...dynamics.model import load_urdf
+    from ...dynamics.mechanisms import load_robot
     from ..recordings.collision_thresholds_report import learn_from, lines
     from ..recordings.spring_recordings import read_motion
 
     settings = call(DetectionSettings, options)
-    model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity), couplings=options.elastic_joints)
+    model = load_robot(options.urdf, options.elastic_joints, (0.0, 0.0, -options.gravity))
     actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)
     motion = read_motion(options.recording, model, selection_of(options))
     learned = learn_from(options.recording, motion, model, actuators, settings)

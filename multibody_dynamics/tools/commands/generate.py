@@ -79,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from ...dynamics import InputError, load_actuators
-    from ..base.models import load_robot
+    from ...dynamics.mechanisms import load_robot
     from ..robot.c_package import Options, c_package, write
 
     springs = options.elastic_joints

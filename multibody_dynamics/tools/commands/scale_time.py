@@ -48,14 +48,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ...dynamics import InputError, load_actuators, load_urdf
+    from ...dynamics import InputError, load_actuators
     from ...dynamics.control import scale_time
+    from ...dynamics.mechanisms import load_robot
     from ...reporting.page import write_json
     from ...validation.trajectory_files import read_points, write_points
     from ..motions.scaled_trajectory import doubts, draw, figures, limits_of, motion_through
     from ..robot.spring_figures import assumed_second_outputs
 
-    model = load_urdf(options.urdf, (0.0, 0.0, -options.gravity), couplings=options.elastic_joints)
+    model = load_robot(options.urdf, options.elastic_joints, (0.0, 0.0, -options.gravity))
     actuators = load_actuators(options.elastic_joints, model.joint_names, model.joint_types)
     second, joints = options.stiffness, actuators.variable_joints
     if second is None:

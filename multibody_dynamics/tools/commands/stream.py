@@ -51,7 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     import numpy as np
 
-    from ...dynamics import load_actuators, load_urdf
+    from ...dynamics import load_actuators
+    from ...dynamics.mechanisms import load_robot
     from ...reporting.progress import ProgressBar
     from ...resources import share_directory
     from ..streams.replay import LONGEST_PAUSE, replay, viewed, write_report
@@ -63,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
     config = share_directory() / "config"
     urdf = options.urdf or config / "robots" / "panda.urdf"
     springs = options.elastic_joints or config / "elastic_joints" / "panda.yaml"
-    model = load_urdf(urdf, (0.0, 0.0, -options.gravity), couplings=springs)
+    model = load_robot(urdf, springs, (0.0, 0.0, -options.gravity))
     actuators = load_actuators(springs, model.joint_names, model.joint_types)
     if options.file in KINDS:
         lower, upper = np.maximum(model.limits.lower, -3.0), np.minimum(model.limits.upper, 3.0)

@@ -24,6 +24,7 @@ from ...dynamics.identification import (
     identify_robot,
     reported,
 )
+from ...dynamics.mechanisms import load_robot
 from ...dynamics.model import MultibodyModel
 from ...reporting.figures import (
     BLUE,
@@ -40,7 +41,6 @@ from ...reporting.progress import ProgressBar
 from ...reporting.tables import text_table
 from ...validation.doubtful_signals import doubtful_run
 from ..base.arguments import call, selection_of
-from ..base.models import load_robot
 from .identification_recordings import read_run
 
 HELD_SHARE = 0.25  # of a single recording, to judge the result on

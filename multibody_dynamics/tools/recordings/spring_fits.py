@@ -18,13 +18,13 @@ from scipy.signal import savgol_filter
 from ...dynamics.core import Array, InputError, read_yaml, reading
 from ...dynamics.elastic import Actuators, load_actuators
 from ...dynamics.identification import SpringFit, identify_spring, motor_side_torque, noise_cutoff
+from ...dynamics.mechanisms import load_robot
 from ...dynamics.model import MultibodyModel
 from ...dynamics.rigid import inverse_dynamics
 from ...reporting.figures import BLUE, GREY, VERMILION, new_figure, save
 from ...reporting.progress import ProgressBar
 from ...validation.alignment import GAP
 from ..base.arguments import call, selection_of
-from ..base.models import load_robot
 from .pairing import at_even_times
 from .spring_recordings import SIDES, Motion, read_motion
 

@@ -32,7 +32,7 @@ from ...dynamics.core import (
     reading,
 )
 from ...dynamics.elastic import KINDS
-from ...dynamics.model import MultibodyModel, Transmission
+from ...dynamics.model import MultibodyModel
 from ...validation.recordings import (
     ALL_JOINTS,
     JointSamples,
@@ -111,8 +111,7 @@ def read_motion(
     Raises InputError naming file, topic and joint, with what is expected instead.
     """
     prefix, held = selection.prefix, selection.held
-    known = model.transmissions if model is not None else ()
-    sides = _read_sides(path, selection, progress, known)
+    sides = _read_sides(path, selection, progress, model)
     recorded = _names(sides.batches, sides.links, prefix)
     driven = _names(sides.batches, (sides.motors,), prefix)
     if model is None:
@@ -189,17 +188,18 @@ def _read_sides(
     path: Path,
     selection: JointSelection,
     progress: Callable[[int, int], None],
-    transmissions: Sequence[Transmission],
+    model: MultibodyModel | None,
 ) -> _Sides:
     prefix = selection.prefix
     if not path.exists():
         raise InputError(f"{path}: no such file")
     if path.suffix == ".csv":
-        return _of_table(path, read_signals(path).at_motors(transmissions, prefix))
+        return _of_table(path, read_signals(path), model, prefix)
     if path.suffix == ".npz":
-        return _read_npz(path, transmissions, prefix)
+        return _read_npz(path, model, prefix)
     if path.is_dir() or path.suffix in (".mcap", ".db3"):
-        recording = Recording(path, transmissions=transmissions, prefix=prefix)
+        known = model.transmissions if model is not None else ()
+        recording = Recording(path, transmissions=known, prefix=prefix)
         return _read_bag(recording, selection, progress)
     raise InputError(
         f"{path}: must be the folder of a bag, or a file ending in .csv, .npz, .mcap or .db3"
@@ -269,10 +269,10 @@ def _called(path: Path, there: Iterable[str], name: str, option: str) -> str:
     return found[0]
 
 
-def _read_npz(path: Path, transmissions: Sequence[Transmission], prefix: str) -> _Sides:
+def _read_npz(path: Path, model: MultibodyModel | None, prefix: str) -> _Sides:
     arrays = read_arrays(path)
     if "facts" not in arrays:
-        return _of_table(path, read_signals(path, arrays).at_motors(transmissions, prefix))
+        return _of_table(path, read_signals(path, arrays), model, prefix)
     with reading(path, "a recording of the demo"):
         joints = tuple(map(str, json.loads(str(arrays["facts"]))["joint_names"]))
         batches = []
@@ -284,9 +284,14 @@ def _read_npz(path: Path, transmissions: Sequence[Transmission], prefix: str) ->
     return _Sides(batches, (LINKS,), MOTORS)
 
 
-def _of_table(path: Path, table: SignalTable) -> _Sides:
-    """The columns of a table as topics of links and motors."""
-    t, joints, motors = table.t, table.owners("q"), table.owners("theta")
+def _of_table(path: Path, table: SignalTable, model: MultibodyModel | None, prefix: str) -> _Sides:
+    """The columns of a table as topics of links and motors; joints without a motor are left out."""
+    passive: set[str] = set()
+    if model is not None:
+        table = table.at_motors(model.transmissions, prefix)
+        passive = {prefix + name for name in model.dependent_joints}
+    t, motors = table.t, table.owners("theta")
+    joints = tuple(name for name in table.owners("q") if name not in passive)
     for name, owners in (("q", joints), ("theta", motors)):
         if not owners:
             raise InputError(f"{path}: {name} is missing; the file has {', '.join(table.signals)}")

@@ -20,13 +20,12 @@ import numpy as np
 
 from ...dynamics.core import Array, TrajectoryError
 from ...dynamics.elastic import Actuators, MotorFeedforward
-from ...dynamics.mechanisms import ClosedChainModel
+from ...dynamics.mechanisms import ClosedChainModel, load_robot
 from ...dynamics.model import MultibodyModel
 from ...dynamics.model.inertia import decompose
 from ...dynamics.motion import rest_to_rest_motion
 from ...dynamics.rigid import Finding, inverse_dynamics, inverse_solver, postures
 from ...reporting.tables import text_table
-from ..base.models import load_robot
 from .robot_kind import ON_A_BASE, robot_kind
 
 WIDTH = 100  # columns of the terminal

@@ -14,10 +14,10 @@ import yaml
 
 from ... import __version__
 from ...dynamics.core import Array, InputError
+from ...dynamics.mechanisms import load_robot
 from ...dynamics.model import MultibodyModel
 from ...dynamics.model.inertia import decompose, spatial_inertia
 from ...reporting.templates import rendered
-from ..base.models import load_robot
 from ..base.provenance import digest_of
 from .actuator_changes import write_actuators
 from .changes_table import Change, WrittenBack

@@ -16,10 +16,9 @@ import numpy as np
 
 from ...dynamics.core import InputError
 from ...dynamics.elastic import Actuators, load_actuators
-from ...dynamics.mechanisms import close_loops
+from ...dynamics.mechanisms import close_loops, load_robot
 from ...dynamics.model import MultibodyModel, load_couplings, parse_urdf
 from ..base.arguments import selection_of
-from ..base.models import load_robot
 from ..base.ros_settings import ros_environment, ros_node
 from .shapes import RobotShapes, robot_shapes
 from .viewed_motion import CUTOFF, ViewedMotion, read_view

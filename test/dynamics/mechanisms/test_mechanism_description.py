@@ -110,7 +110,7 @@ def test_springs_of_the_motors_in_the_same_file(tmp_path):
 
 def test_a_robot_with_loops_is_not_taken_for_a_tree():
     springs = FIVE_BAR.with_suffix(".yaml")
-    with pytest.raises(
-        dyn.ModelError, match=r"five_bar.yaml: loops tip: only feedforward_node, .* support loops"
-    ):
+    with pytest.raises(dyn.ModelError, match=r"five_bar.yaml: loops tip: load_urdf and Gazebo"):
         dyn.load_urdf(FIVE_BAR, couplings=springs)
+    assert dyn.mechanisms.load_robot(FIVE_BAR, springs).n == 2
+    assert dyn.mechanisms.load_robot(FIVE_BAR).n == 4

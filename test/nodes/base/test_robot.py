@@ -72,12 +72,10 @@ def test_couplings_come_with_the_springs(tmp_path):
     assert load_model(p).joint_names == ("shoulder", "finger")
 
 
-def test_a_robot_with_loops_is_not_taken_for_a_tree():
+def test_the_loops_of_a_robot_are_closed():
     files = {"robot_file": "five_bar.urdf", "elastic_joints_file": "five_bar.yaml"}
     p = ElasticRobotParameters(**{k: f"config/mechanisms/{file}" for k, file in files.items()})
-    row = (lambda: load_model(p), "loops tip: only feedforward_node, flatness_controller_node")
-    assert_rejected(row, error=dyn.ModelError)
-    model = load_model(p, with_loops=True)
+    model = load_model(p)
     assert model.joint_names == ("left_shoulder", "right_shoulder")
     np.testing.assert_allclose(start_position(model), [1.92, 1.22])
 

@@ -11,8 +11,8 @@ from matplotlib.image import imread
 
 from drive_runs import RATE, elastic_run, motion, real_planar
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.mechanisms import load_robot
 from multibody_dynamics.tools import cli
-from multibody_dynamics.tools.base.models import load_robot
 from multibody_dynamics.tools.recordings import joint_identification
 from multibody_dynamics.tools.recordings.joint_identification import in_sequence, split
 from rejections import assert_rejected

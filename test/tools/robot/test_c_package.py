@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.mechanisms import load_robot
 from multibody_dynamics.resources import share_directory
-from multibody_dynamics.tools.base.models import load_robot
 from multibody_dynamics.tools.robot.c_package import Options, c_package, write
 from reference import error
 from robots import panda, random_tree

@@ -17,9 +17,9 @@ from matplotlib.image import imread
 
 from browser import CHROMIUM, browser, wait
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.mechanisms import load_robot
 from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools import cli
-from multibody_dynamics.tools.base.models import load_robot
 from multibody_dynamics.tools.view import viewer_page
 from multibody_dynamics.tools.view.scene import LOADED, Look, RobotScene
 from multibody_dynamics.tools.view.shapes import robot_shapes
