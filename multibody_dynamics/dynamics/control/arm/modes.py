@@ -254,6 +254,7 @@ class Memory(NamedTuple):
     moving_since: Annotated[Array, Field("s, of the present stop")]
     slow_since: Annotated[Array, Field("s, of the present stop")]
     window_since: Annotated[Array, Field("s, in which the pace of a stop is measured")]
+    between_since: Annotated[Array, Field("s, in which the next pace is measured")]
     damped_until: Annotated[Array, Field("s, after a stop that has failed")]
     overloaded_since: Annotated[Array, Field("s, since when a spring carries too much")]
     over_since: Annotated[Array, Field("s, since when a joint is faster than it may be")]
@@ -270,6 +271,7 @@ class Memory(NamedTuple):
     place: Annotated[Array, Field("rad or m, of each joint, by its motors if possible", ("n",))]
     grain: Annotated[Array, Field("rad or m, steps of its encoder, as far as known", ("n",))]
     place_then: Annotated[Array, Field("when the window began", ("n",))]
+    place_between: Annotated[Array, Field("when the next one began", ("n",))]
     stop_place: Annotated[Array, Field("when the stop began", ("n",))]
     reach: Annotated[Array, Field("rad or m, how far from there it may bring it", ("n",))]
     recoveries: Annotated[Array, Field("s, the latest ones, in a ring", ("recoveries",))]
@@ -379,26 +381,27 @@ def limit_reach(speed, velocity, distance, reach):
 
 
 @inlined_exactly
-def limit_pace(place, then, grain, step, velocity, least, pace_limit, pace):
-    """The `pace` of each joint in the `step` since it was at `then`, but for the `grain` of its
-    positions, and the limit of the next one, which never rises and is at least `least`. Returns the
-    joint farthest above its limit, or -1.
-    """
+def farthest_above_pace(place, then, grain, step, pace_limit, pace):
+    """The `pace` of each joint since it was at `then`, `step` s ago, but for the `grain` of its
+    positions, on average over no less than WINDOW. Returns the joint farthest above its limit, or
+    -1."""
     worst = -1
     excess = 0.0
     for i in range(place.shape[0]):
-        limit = velocity[i] if velocity[i] < -NEVER else UNLIMITED_SPEED
-        change = abs(place[i] - then[i])
-        pace[i] = max(change - grain[i], 0.0) / step
-        then[i] = place[i]
+        pace[i] = max(abs(place[i] - then[i]) - grain[i], 0.0) / max(step, WINDOW)
         if pace[i] - pace_limit[i] > excess:
             excess = pace[i] - pace_limit[i]
             worst = i
-        elif not pace[i] > pace_limit[i]:
-            pace_limit[i] = min(
-                pace_limit[i], max(FASTER * (change + grain[i]) / step + SHARE * limit, least)
-            )
     return worst
+
+
+@inlined_exactly
+def lower_pace(place, then, grain, step, velocity, least, pace_limit):
+    """Lower the limits of the pace to what the last one permits, but for `least`."""
+    for i in range(place.shape[0]):
+        limit = velocity[i] if velocity[i] < -NEVER else UNLIMITED_SPEED
+        pace = (abs(place[i] - then[i]) + grain[i]) / step
+        pace_limit[i] = min(pace_limit[i], max(FASTER * pace + SHARE * limit, least))
 
 
 @inlined_exactly
@@ -801,30 +804,37 @@ def _runs_away(p, s, now, x):
         for i in range(x.q.shape[0]):
             s.stop_place[i] = s.place[i]
             s.place_then[i] = s.place[i]
+            s.place_between[i] = s.place[i]
             s.pace_limit[i] = s.top_speed[i]
             if p.stop_speed_limit > 0.0:
                 s.pace_limit[i] = p.stop_speed_limit
             s.reach[i] = -NEVER
         s.slows_down[0] = 1
         s.window_since[0] = now
+        s.between_since[0] = now
     step = now - s.window_since[0]
+    worst = farthest_above_pace(s.place, s.place_then, s.grain, step, s.pace_limit, s.speed)
+    if worst >= 0:
+        s.how[0] = SPEEDS_UP
+        s.joint[0] = worst
+        s.value[0] = s.speed[worst]
+        s.allowed[0] = s.pace_limit[worst]
+        return True
     if step >= WINDOW:
-        worst = limit_pace(
-            s.place, s.place_then, s.grain, step, p.velocity, p.stop_speed_limit, s.pace_limit,
-            s.speed,
-        )  # fmt: skip
-        s.window_since[0] = now
-        if worst >= 0:
-            s.how[0] = SPEEDS_UP
-            s.joint[0] = worst
-            s.value[0] = s.speed[worst]
-            s.allowed[0] = s.pace_limit[worst]
-            return True
+        lower_pace(
+            s.place, s.place_then, s.grain, step, p.velocity, p.stop_speed_limit, s.pace_limit
+        )
         is_first = s.reach[0] >= -NEVER  # it shows how fast the stop begins
         if is_first and s.tolerates_delay[0]:
             limit_reach(s.pace_limit, p.velocity, p.late_distance, s.reach)
         elif is_first and not s.on_links[0]:
             limit_reach(s.pace_limit, p.velocity, p.stop_distance, s.reach)
+    if now - s.between_since[0] >= 0.5 * WINDOW:  # windows overlap by half
+        s.window_since[0] = s.between_since[0]
+        s.between_since[0] = now
+        for i in range(x.q.shape[0]):
+            s.place_then[i] = s.place_between[i]
+            s.place_between[i] = s.place[i]
     worst = farthest_beyond_reach(s.place, s.stop_place, s.grain, s.reach)
     if worst < 0 or not s.slows_down[0]:
         return False

@@ -12,7 +12,8 @@ from .valid_sides import Sample
 LONGEST_PERIOD = 1.5  # times the last one: a single long step, after missed cycles, is no period
 LATE, SHORT = 2.5, 0.006  # periods, and s, for which a torque may always act
 SPARSE = 1.5  # periods between states, up to which laws act that can only give way as a whole
-REGAINED = 0.05  # s in which feedback returns after a late cycle, or is given up
+GIVEN_UP = 0.02  # s in which feedback is given up in a gap: what it acts on is only extrapolated
+REGAINED = 0.05  # s in which it returns
 FORGOTTEN = 0.5  # s, by which a gap in the states counts as shorter after each second
 LONGEST_STEP = 2.0  # periods by which a torque may change after missed cycles
 
@@ -69,7 +70,7 @@ def feedback_share(p, in_time, late, interval, held_back, dt, share):
     they permit in time: a larger feedback, of coarse encoders, would act long after its cause.
     """
     most = (in_time / interval) * (in_time / interval) if interval > in_time else 1.0
-    near = min(max(share - dt / REGAINED, most), share + dt / REGAINED)
+    near = min(max(share - dt / GIVEN_UP, most), share + dt / REGAINED)
     longest = longest_interval(p)
     if held_back > longest:
         near = min(near, share * longest / held_back)

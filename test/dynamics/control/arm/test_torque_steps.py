@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from multibody_dynamics.dynamics.control.arm.torque_steps import (
     FORGOTTEN,
+    GIVEN_UP,
     REGAINED,
     SHORT,
     SPARSE,
@@ -68,11 +69,12 @@ def test_feedback_falls_with_the_square_of_a_delay_and_returns(steps, period):
 @given(st.lists(STEPS, min_size=1, max_size=100), st.sampled_from([1e-3, 4e-3]))
 def test_feedback_follows_the_interval_of_states_steadily(intervals, period):
     expected = CycleTimes(period, max_step=0.05)
-    share, in_time, step = 1.0, 1.5 * period, period / REGAINED
+    share, in_time = 1.0, 1.5 * period
     for interval in intervals:
         before = share
         share = feedback_share(expected, in_time, period, interval, 0.0, period, share)
         most = min((in_time / interval) ** 2, 1.0)
+        step = period / (GIVEN_UP if most < before else REGAINED)
         assert 0.0 < share <= 1.0
         assert abs(share - before) <= step * (1.0 + 1e-12)
         assert abs(share - most) <= max(abs(before - most) - step, 0.0) + 1e-12
