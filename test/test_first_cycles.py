@@ -4,15 +4,19 @@
 """No control cycle compiles, or loads machine code: a controller that does is late, and stops."""
 
 import gc
+import pkgutil
 import subprocess
 import sys
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 from numba.core.dispatcher import Dispatcher
 
 from elastic_arms import EVERY_ARM, Arm, at_rest_under, at_start, linear_arm, sample_of
+from multibody_dynamics import nodes
 from multibody_dynamics.dynamics.control.laws.controller_settings import DEFAULT_LAW, LAWS
+from multibody_dynamics.dynamics.core.compilation import MACHINE_CODE
 
 CASES = [*((linear_arm, law) for law in LAWS), *((arm, DEFAULT_LAW) for arm in EVERY_ARM)]
 
@@ -42,6 +46,14 @@ def test_no_cycle_of_any_law_on_any_arm_compiles():
     made = subprocess.run([sys.executable, Path(__file__)], capture_output=True, text=True)
     assert made.returncode == 0, made.stderr
     assert made.stdout.splitlines() == ["[]"] * len(CASES)
+
+
+def test_no_node_compiles_at_every_start():
+    """Only machine code of `dynamics` is cached: changes elsewhere would go unnoticed."""
+    for module in pkgutil.iter_modules(nodes.__path__, f"{nodes.__name__}."):
+        import_module(module.name)
+    ours = [module for module, _ in MACHINE_CODE if module.startswith("multibody_dynamics.")]
+    assert {module.split(".")[1] for module in ours} == {"dynamics"}
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ...dynamics.control import PositionCheck, TrajectoryRequest
-from ...dynamics.core import SECOND, Array, RequestError, compiled_exactly
+from ...dynamics.core import SECOND, Array, RequestError
 from ...dynamics.model import MotorColumns, Transmission, motor_columns
 from ...dynamics.motion import Points, in_nearest_turn
 
@@ -38,15 +38,6 @@ MessageError = RequestError  # an input message that is rejected
 def unusable(numbers: Array) -> NDArray[np.intp]:
     """Flat indices of numbers that are not finite, or larger than any quantity of a robot."""
     return np.flatnonzero(~(np.abs(numbers) <= LARGEST))
-
-
-@compiled_exactly
-def _are_usable(numbers):
-    """Whether :func:`unusable` finds none in a row, without temporary arrays."""
-    usable = True
-    for k in range(numbers.shape[0]):
-        usable = usable and abs(numbers[k]) <= LARGEST
-    return usable
 
 
 def nanoseconds(stamp: Time) -> int:
@@ -187,7 +178,6 @@ class JointStates:
         self._check = check
         self._stamps = np.zeros(n, dtype=np.int64)
         self._newest = 0  # of them
-        _are_usable(self.position)  # compiles
         self._is_new = np.zeros(n, dtype=bool)
 
     def restart(self) -> None:
@@ -244,7 +234,7 @@ class JointStates:
             if numbers is None:
                 raise MessageError("wrong length", f"{field} is empty but required")
             numbers = match.take(field, numbers)[is_new]
-            if not _are_usable(numbers):
+            if not all(-LARGEST <= x <= LARGEST for x in numbers.tolist()):  # fast; false for NaN
                 k = unusable(numbers)[0]
                 joint = self._matcher.joint_names[targets[k]]
                 raise MessageError("not finite", f"{field} of '{joint}' is {numbers[k]}")

@@ -385,6 +385,7 @@ def run_here(node_class: Callable[[], ManagedNode[Any]], args: Sequence[str] | N
     if {"-h", "--help"} & set(arguments):
         print(help_text(sys.modules[node_class.__module__]))
         return 0
+    gc.enable()
     never_block()
     leave = LeaveFlag(ends_process=is_program_of_a_node())
     in_main_thread = threading.current_thread() is threading.main_thread()

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="print every number of the model, for comparison with a data sheet, and"
         " every note")
     add("--springs", metavar="YAML", type=Path,
-        help="write what the URDF declares of springs, gears and motors to a file for"
+        help="write what the URDF declares of springs, gears and motors to a new file for"
         " --elastic-joints, to be completed")
     add("--no-timing", dest="timing", action="store_false",
         help="skip the timing and thus the compilation")
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ...dynamics import load_actuators
+    from ...dynamics import InputError, load_actuators
     from ...dynamics.rigid import inspect_model
     from ..robot import inspection
     from ..robot.declared_drives import declared_drives, drive_lines, springs_file
@@ -50,6 +50,11 @@ def run(options: argparse.Namespace) -> int:
     from ..robot.spring_figures import POSTURES
     from ..robot.spring_figures import lines as spring_lines
 
+    if options.springs and options.springs.exists():
+        raise InputError(
+            f"{options.springs}: --springs writes a new file, and this one exists; to inspect the"
+            " robot with it, use --elastic-joints"
+        )
     model, warned = inspection.load(options.robot, options.elastic_joints)
     full = {"is_full": options.full}
     if options.full:

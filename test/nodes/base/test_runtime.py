@@ -3,6 +3,7 @@
 
 """The life cycle of a node: its states, shutdown by a signal, and faults that it must survive."""
 
+import subprocess
 import sys
 import time
 import warnings
@@ -82,6 +83,25 @@ def start(ros: RosHarness, **parameters) -> tuple[NodeProcess, list[str]]:
     ros.peer.create_subscription(String, "steps", lambda m: steps.append(m.data), 100)
     ros.until(lambda: ros.peer.count_publishers("steps"), "the node")
     return node, steps
+
+
+IMPORTS = """
+import gc, sys
+sys.orig_argv[:] = [sys.executable, "-m", "multibody_dynamics.nodes.trajectory_node"]
+from multibody_dynamics.nodes.base import runtime
+
+def node():
+    print(gc.isenabled())
+    raise runtime.ParameterError("enough is known")
+
+print(gc.isenabled())
+runtime.run_here(node)
+"""
+
+
+def test_garbage_is_collected_from_the_start_of_a_node_on_and_not_while_it_imports():
+    done = subprocess.run([sys.executable, "-c", IMPORTS], capture_output=True, text=True)
+    assert done.stdout.split() == ["False", "True"], done.stderr
 
 
 def test_wrong_ros_arguments_end_a_node_in_one_line(ros):

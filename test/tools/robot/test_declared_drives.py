@@ -59,6 +59,8 @@ def test_the_file_is_read_once_it_is_complete(file, tmp_path, capsys):
     with pytest.raises(dyn.InputError, match=r"'2'.*inertia"):
         dyn.load_actuators(springs, model.joint_names, model.joint_types)
     springs.write_text(text.replace("# inertia: {value: ???", "inertia: {value: 0.0"))
+    assert cli.main(["inspect", str(file), "--no-timing", "--springs", str(springs)]) == 2
+    assert f"{springs}: --springs writes a new file" in capsys.readouterr().err
     actuators = dyn.load_actuators(springs, model.joint_names, model.joint_types)
     assert actuators.actuators[0].spring.K == 7000.0
     assert actuators.motor_inertia[0] == pytest.approx(160**2 * 6.1e-05)
