@@ -380,7 +380,9 @@ class Expressions:
         if name in _TESTS:
             return Value(f"{name}({texts})", BOOL)
         if name == "int":
-            return Value(f"(int){_operand(values[0], 8)}", INT, 8)
+            known = values[0].values
+            whole = None if known is None else frozenset(float(int(x)) for x in known)
+            return Value(f"(int){_operand(values[0], 8)}", INT, 8, whole)
         if name in ("float", "float64"):
             return values[0] if values[0].type == DOUBLE else _as_double(values[0])
         if isinstance(function, type) and hasattr(function, "_fields"):

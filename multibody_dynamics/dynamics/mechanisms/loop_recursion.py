@@ -66,7 +66,7 @@ uncounted = partial(inlined, uncounted=True)
 _backward_cycle = backward_cycle("spatial")
 
 ITERATIONS = 50
-CONVERGED = 1e-13  # rad or m; a Newton step, whose square is the remaining error
+CONVERGED = 1e-14  # rad or m; a Newton step, whose square is the remaining error
 ROUNDING = 1e-9  # smaller steps that no longer shrink consist of rounding error
 LONGEST_STEP = 0.5  # rad or m
 STRIDE = 0.1  # rad or m, of the independent joints from one closed configuration to the next
@@ -342,19 +342,23 @@ def predict(plan, motion, w):
     """Start from the last configuration, and follow the independent joints to second order.
 
     With the step ds of the independent joints, and the time dt in which they made it along the last
-    motion, A_d dq_d = -A_i ds + A q'' dt^2 / 2, because A q'' = -A' q'.
+    motion, A_d dq_d = -A_i ds + A q'' dt^2 / 2, because A q'' = -A' q'. A motion that just begins
+    or ends has no such dt: its speed changes by more than itself.
     """
     m, n, last = plan[KEPT], plan[DOF] + plan[KEPT], w.vectors
     dependent, independent = plan[DEPENDENT], plan[INDEPENDENT]
     for c in range(m):
         motion[0, plan[dependent + c]] = last[LAST, plan[dependent + c]]
     if plan[CLOSED]:
-        along, square = 0.0, 1e-300
+        along, square, bend = 0.0, 1e-300, 0.0
         for c in range(independent, dependent):
             i = plan[c]
             along += (motion[0, i] - last[LAST, i]) * last[LAST + 1, i]
             square += last[LAST + 1, i] * last[LAST + 1, i]
+            bend += last[LAST + 2, i] * last[LAST + 2, i]
         dt = along / square
+        if not dt * dt * bend <= square:
+            dt = 0.0
         for r in range(m):
             left = 0.0
             for c in range(independent, dependent):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ... import __version__
-from ...dynamics import MultibodyModel, forward_dynamics, inverse_dynamics
+from ...dynamics import MultibodyModel, inverse_dynamics
 from ...dynamics.codegen import Program, c_source, c_types
 from ...dynamics.core import STATE_ROWS, Array, InputError
 from ...dynamics.elastic import Actuators, MotorFeedforward
@@ -229,8 +229,7 @@ def _functions(model: MultibodyModel, name: str, options: Options) -> list[Funct
             )
         )
     rows = {"q": given["q"], "qd": given["qd"], "tau": functions[0].values["tau"]}
-    now = {link: W[:, 0] for link, W in wrenches.items()}
-    accelerations = {"qdd": forward_dynamics(robot, **rows, wrenches=now)}
+    accelerations = {"qdd": given["qdd"]}
     functions.append(
         Function(
             f"{name}_forward_dynamics",

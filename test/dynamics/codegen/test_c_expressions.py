@@ -105,6 +105,16 @@ def test_conditions_that_are_decided_beforehand_have_a_value(tmp_path):
     assert evaluated(code, 1, 0.5) == both_kinds(rows, 1, 0.5) == 7.5
 
 
+def whole_number(rows, i, x):
+    return x if int(rows[i, 1]) > 4 else -x
+
+
+def test_the_whole_parts_of_known_values_are_known():
+    rows = np.array([[1.0, 3.0], [1.0, 4.5]])
+    types = {"rows": c_types.table("ROWS", rows), "i": "int", "x": "double"}
+    assert "return -x;" in translated(whole_number, types, {"ROWS": rows})
+
+
 def test_factors_that_are_always_one_vanish():
     rows = np.array([[1.0, 3.0], [1.0, 4.0]])
     types = {"rows": c_types.table("ROWS", rows), "i": "int", "x": "double"}

@@ -253,6 +253,18 @@ def test_ten_thousand_cycles_without_drift():
         assert error(torques[k][::97], expected[k][:, [0, 4]]) < 1e-11
 
 
+@pytest.mark.parametrize("speed", [1e-60, 1e-20, 1e-9])
+def test_a_motion_that_just_begins_does_not_mislead_the_prediction(speed):
+    """The time of a step cannot be told from a speed that has not built up yet."""
+    solver, other = solver_for("five-bar"), solver_for("five-bar")
+    q, one, still = solver.state[0].copy(), np.ones(2), np.zeros(2)
+    solver(q, speed * one, one, still, still)
+    for row, expected in zip(
+        solver(q + 1e-5, one, one, one, one), other(q + 1e-5, one, one, one, one), strict=True
+    ):
+        assert error(row, expected) < 1e-12
+
+
 def test_a_call_per_cycle_is_the_batch():
     mechanism = MECHANISMS["five-bar"]
     rows = circle(np.arange(50) / 1000.0)

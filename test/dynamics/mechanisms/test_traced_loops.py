@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Recorded inverse dynamics of mechanisms with loops, against 40 digits and Pinocchio."""
+"""Recorded dynamics of mechanisms with loops, against 40 digits and Pinocchio."""
 
 import numpy as np
 import pytest
@@ -16,8 +16,11 @@ from mechanisms import (
     reference_torques,
 )
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics import rigid
 from multibody_dynamics.dynamics.mechanisms.traced_loops import (
     SINGULAR,
+    trace_constrained_forward_dynamics,
+    trace_constrained_gravity,
     trace_constrained_inverse_dynamics,
 )
 from multibody_dynamics.dynamics.rigid import TracedInputs, result_names, state_names
@@ -56,6 +59,49 @@ def test_torques_and_motion_with_40_digits(name, order):
         assert error(found[row], expected[k].astype(float)) < 1e-12
     for row, other in zip(found["motion"].reshape(order + 3, -1), motion, strict=False):
         assert error(row, other) < 1e-12
+
+
+@pytest.mark.parametrize("name", MOTORISED)
+def test_gravity_and_accelerations_with_40_digits(name):
+    mechanism = MOTORISED[name]
+    system, q = mechanism.system, mechanism.q
+    own = system.indices(mechanism.independent)
+    rates = np.random.default_rng(4).uniform(-1, 1, (2, system.n))
+    solver = Inverse(system, q, independent=mechanism.independent)
+    exact = reference_motion(mechanism, q, rates)
+    at_rest = np.array([exact[0], 0 * exact[1], 0 * exact[2]])
+    moving, held = (
+        reference_torques(mechanism, state, "minimum_torque")[0].astype(float)
+        for state in (exact, at_rest)
+    )
+    motion = exact.astype(float)
+    found = trace_constrained_gravity(solver).evaluate(q=motion[0, own], last=q)
+    assert (abs(found["closure"]) < 1.0).all()
+    assert error(found["tau"], held) < 1e-12
+    given = {"q": motion[0, own], "qd": motion[1, own], "tau": moving, "last": q}
+    found = trace_constrained_forward_dynamics(solver).evaluate(**given)
+    assert (abs(found["closure"]) < 1.0).all()
+    assert error(found["qdd"], motion[2, own]) < 1e-11
+    assert error(found["motion"].reshape(2, -1)[1], motion[1]) < 1e-12
+
+
+@pytest.mark.parametrize("name", ["five-bar", "delta"])
+def test_the_rate_of_the_momentum_is_the_torque_less_the_bias(name):
+    """p = dT/ds'; its rate along a motion, by differences, is Q - beta."""
+    mechanism = MOTORISED[name]
+    model = dyn.mechanisms.closed_chain(mechanism.system, mechanism.q)
+    q, qd, qdd = np.array(mechanism.motion(3))[:3, model.first_bodies]
+    program, h = rigid.trace_momentum(model), 1e-3
+
+    def at(t):
+        state = {"q": q + t * qd + t**2 / 2 * qdd, "qd": qd + t * qdd}
+        return program.evaluate(**state, last=model.configuration(q))
+
+    far, near, now = (at(2 * h), at(-2 * h)), (at(h), at(-h)), at(0.0)
+    rate = (8 * (near[0]["momentum"] - near[1]["momentum"])
+            - (far[0]["momentum"] - far[1]["momentum"])) / (12 * h)  # fmt: skip
+    assert error(now["momentum"], rigid.mass_matrix(model, q) @ qd) < 1e-12
+    assert error(now["bias"], rigid.inverse_dynamics(model, q, qd, qdd).tau - rate) < 1e-8
 
 
 @pytest.mark.parametrize("seed", range(2))

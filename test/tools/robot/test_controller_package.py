@@ -5,6 +5,7 @@
 
 import re
 import subprocess
+from functools import partial
 from pathlib import Path
 from shutil import which
 
@@ -19,12 +20,14 @@ from generated_controllers import (
     PERIOD,
     Twins,
     designed,
+    five_bar,
     generated,
     library,
     needs_compiler,
     object_files,
     oblique,
     six_joints,
+    with_loops,
 )
 from multibody_dynamics.dynamics.control.arm import plausibility
 from multibody_dynamics.dynamics.control.arm.cycle_settings import MOST_RECOVERIES
@@ -42,7 +45,8 @@ ARMS = {
     "panda": arms.elastic_panda, "rigid joints": arms.mixed_panda, "six joints": six_joints,
     "oblique": oblique, "hardening": arms.nonlinear_arm, "antagonistic": arms.antagonistic_arm,
     "pretension": arms.pretensioned_arm, "variable": arms.variable_arm, "damped": arms.damped_arm,
-    "wrist": arms.differential_wrist, "real drives": arms.real_arm,
+    "wrist": arms.differential_wrist, "real drives": arms.real_arm, "five-bar": five_bar,
+    "leg": partial(with_loops, "leg"),
 }  # fmt: skip
 MATHEMATICS = {
     "sin", "cos", "sincos", "exp", "expm1", "tanh", "sqrt", "ceil", "fmin", "fmax", "fabs",
@@ -84,6 +88,24 @@ def test_a_motion_is_the_same_in_c_and_python(twins_of, name):
     assert not twins.append(twins.time + 0.24, goal(twins, -0.1))
     twins.run(260)
     assert twins.states == ["inactive", "holding", "following", "holding"]
+
+
+@needs_compiler
+def test_a_motion_out_of_reach_is_the_same_fault_in_c_and_python(twins_of):
+    """To where the arms of a five-bar are stretched, and no longer meet."""
+    design, away = designed(five_bar(), tracking_tolerance=0.0), np.array([3.4, -0.3])
+    assert not design.model.reaches(away)
+    limits = {"lower": away - 3.0, "upper": away + 3.0}
+    twins = start(twins_of(design._replace(parameters=design.parameters | limits)))
+    home = twins.q
+    assert not twins.append(twins.time + 0.8, away)
+    for _ in range(900):
+        if twins.is_following:
+            twins.q, twins.theta = twins.python.desired[0].copy(), twins.c.desired_theta.copy()
+        twins.run(1)
+    assert twins.faults == {"", "torque not finite"}
+    assert twins.states[-2:] == ["following", "stopping"]
+    assert np.abs(twins.q - home).max() > 0.3
 
 
 @needs_compiler
@@ -140,6 +162,7 @@ def test_filters_and_references_are_equal_bit_for_bit(tmp_path, order):
     ("antagonistic", {"disturbance_bandwidth": 0.0, "friction": 0.3, "delay": 2e-3}),
     ("panda", {"filter_order": 2, "filter_bandwidth": 60.0}),
     ("antagonistic", {"filter_order": 4, "torque_rate": 200.0}),
+    ("leg", {"law": "state_feedback"}),
 ])  # fmt: skip
 def test_the_options_are_the_same_in_c_and_python(twins_of, name, options):
     twins = start(twins_of(designed(ARMS[name](), **options)))
@@ -148,8 +171,9 @@ def test_the_options_are_the_same_in_c_and_python(twins_of, name, options):
 
 
 @needs_compiler
-def test_hold_only_stops_and_holds(twins_of):
-    twins = twins_of(designed(arms.elastic_panda(), law="hold"))
+@pytest.mark.parametrize("name", ["panda", "five-bar"])
+def test_hold_only_stops_and_holds(twins_of, name):
+    twins = twins_of(designed(ARMS[name](), law="hold"))
     twins.run(40)
     twins.activate()
     twins.run(100)
@@ -214,6 +238,7 @@ DESIGNS = {
     "panda": lambda: designed(arms.elastic_panda(), torque_rate=500.0),
     "oblique": lambda: designed(oblique(), delay=0.004, recovery_limit=2),
     "antagonistic": lambda: designed(arms.antagonistic_arm(), disturbance_bandwidth=0.0),
+    "five-bar": lambda: designed(five_bar()),
 }
 
 
@@ -487,7 +512,8 @@ def test_a_torque_that_is_not_finite_is_never_sent(tmp_path):
 
 @needs_compiler
 @pytest.mark.parametrize(
-    "made", [arms.elastic_panda, arms.mixed_panda, arms.antagonistic_arm, arms.variable_arm]
+    "made",
+    [arms.elastic_panda, arms.mixed_panda, arms.antagonistic_arm, arms.variable_arm, five_bar],
 )
 def test_states_that_are_not_plausible_are_refused_in_c_and_python_alike(twins_of, made):
     design = designed(made())
@@ -672,7 +698,7 @@ SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g1"
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", ["panda", "damped"])
+@pytest.mark.parametrize("name", ["panda", "damped", "five-bar"])
 def test_no_input_causes_an_access_out_of_bounds_or_an_infinite_torque(tmp_path, name):
     generated(designed(ARMS[name]()), tmp_path)
     (tmp_path / "stress.c").write_text(STRESS)
@@ -682,7 +708,7 @@ def test_no_input_causes_an_access_out_of_bounds_or_an_infinite_torque(tmp_path,
 
 
 @needs_compiler
-@pytest.mark.parametrize(("name", "period"), [("oblique", 1e-3), ("variable", 4e-4)])
+@pytest.mark.parametrize(("name", "period"), [("oblique", 1e-3), ("variable", 4e-4), ("leg", 1e-3)])
 def test_the_package_tests_itself(tmp_path, name, period):
     generated(designed(ARMS[name](), period=period), tmp_path)
     tested = run(compiled(tmp_path, "self_test.c", *SANITIZERS))
@@ -701,8 +727,9 @@ def test_the_package_tests_itself(tmp_path, name, period):
 
 @needs_compiler
 @pytest.mark.skipif(which("nm") is None, reason="needs nm")
-def test_the_core_calls_nothing_but_mathematics_and_has_no_global_state(tmp_path):
-    generated(designed(arms.elastic_panda()), tmp_path)
+@pytest.mark.parametrize("name", ["panda", "five-bar"])
+def test_the_core_calls_nothing_but_mathematics_and_has_no_global_state(tmp_path, name):
+    generated(designed(ARMS[name]()), tmp_path)
     defined, undefined = set(), set()
     for source in tmp_path.glob("arm_*.c"):
         command = ["cc", "-std=c99", "-O1", "-fno-pie", "-fno-pic", "-c", source, "-o", "object.o"]

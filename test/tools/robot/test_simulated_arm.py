@@ -13,7 +13,15 @@ import numpy as np
 import pytest
 
 from elastic_arms import antagonistic_arm, elastic_panda, mixed_panda, real_arm
-from generated_controllers import FLAGS, designed, generated, needs_compiler, oblique, six_joints
+from generated_controllers import (
+    FLAGS,
+    designed,
+    five_bar,
+    generated,
+    needs_compiler,
+    oblique,
+    six_joints,
+)
 from multibody_dynamics.dynamics.elastic import Actuators
 from multibody_dynamics.dynamics.plant import ElasticRobot
 from multibody_dynamics.tools.robot.generated_design import rest_of_motors, start_position
@@ -35,6 +43,7 @@ ARMS = {
     "antagonistic": antagonistic_arm,
     "oblique": oblique,
     "six joints": six_joints,
+    "five-bar": five_bar,
 }
 
 
@@ -44,13 +53,14 @@ class SimulatedArm:
     def __init__(self, design, folder) -> None:
         generated(design, folder)
         library = folder / "simulated_arm.so"
-        sources = ["ros2_control/simulated_arm.c", "arm_actuators.c"]
+        sources = ["ros2_control/simulated_arm.c", "arm_actuators.c", "arm_dynamics.c"]
         command = ["cc", *FLAGS, "-I.", "-shared", "-o", library, *sources, "-lm"]
         subprocess.run(command, check=True, cwd=folder, timeout=300)
         self._library = ctypes.CDLL(str(library))
         n, m = design.model.n, len(design.actuators.motors)
         second = 3 * max(1, len(design.actuators.variable_joints))
-        self._memory = np.zeros(2 * n + 2 * m + second + 1)  # the last one for `brakes`
+        N = design.model.body_count
+        self._memory = np.zeros(2 * n + 2 * m + second + 1 + 10 * N)  # `brakes`, and loops
         self.state = self._memory[: 2 * n + 2 * m]
         self.q, self.qd, self.theta, self.thetad = np.split(self.state, (n, 2 * n, 2 * n + m))
         self._arm = self._memory.ctypes.data_as(ctypes.c_void_p)
