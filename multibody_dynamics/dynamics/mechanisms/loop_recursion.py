@@ -342,19 +342,24 @@ def predict(plan, motion, w):
     """Start from the last configuration, and follow the independent joints to second order.
 
     With the step ds of the independent joints, and the time dt in which they made it along the last
-    motion, A_d dq_d = -A_i ds + A q'' dt^2 / 2, because A q'' = -A' q'.
+    motion, A_d dq_d = -A_i ds + A q'' dt^2 / 2, because A q'' = -A' q'. A motion that has hardly
+    begun does not tell this time; the prediction is then of first order.
     """
     m, n, last = plan[KEPT], plan[DOF] + plan[KEPT], w.vectors
     dependent, independent = plan[DEPENDENT], plan[INDEPENDENT]
     for c in range(m):
         motion[0, plan[dependent + c]] = last[LAST, plan[dependent + c]]
     if plan[CLOSED]:
-        along, square = 0.0, 1e-300
+        along, square, way, bend = 0.0, 1e-300, 0.0, 0.0
         for c in range(independent, dependent):
             i = plan[c]
             along += (motion[0, i] - last[LAST, i]) * last[LAST + 1, i]
             square += last[LAST + 1, i] * last[LAST + 1, i]
+            way = max(way, abs(motion[0, i] - last[LAST, i]))
+            bend = max(bend, abs(last[LAST + 2, i]))
         dt = along / square
+        if not 0.5 * dt * dt * bend <= way:
+            dt = 0.0
         for r in range(m):
             left = 0.0
             for c in range(independent, dependent):
