@@ -24,6 +24,8 @@ close_loops                   the same as a ClosedChainModel; a file without loo
 load_robot                    the robot of a URDF and the file of its springs, loops closed
 closed_chain                  the robot in the coordinates of its motors, for laws, plants and nodes
 ClosedChainModel              result: a MultibodyModel with loops
+loop_tangents                 derivatives of the joints with respect to the motion of the motors
+LoopTangents                  result of loop_tangents
 closure_rows                  the equations of a cut joint, without logarithms
 assemble                      closes the loops: finds a configuration with f = 0 near a given one
 consistent_motion             nearest motion up to q'''' that obeys the constraints
@@ -83,6 +85,7 @@ from .loop_kinematics import (
 from .loop_memory import LoopMemory
 from .loop_recursion import STRIDE, loop_accelerations
 from .loop_rows import closure_rows
+from .loop_tangents import LoopTangents, loop_tangents
 from .loops import ConstrainedModel, ConstraintMatrix, LoopClosure
 from .mechanism_description import close_loops, load_mechanism, load_robot
 from .motion_subspaces import CompositeJoint, ExponentialJoint, Joint, SphericalJoint
@@ -94,7 +97,7 @@ __all__ = [
     "Joint", "CompositeJoint", "SphericalJoint", "ExponentialJoint", "MultiDofModel",
     # closed mechanisms
     "ConstrainedModel", "LoopClosure", "ConstraintMatrix", "load_mechanism", "close_loops",
-    "load_robot",
+    "load_robot", "loop_tangents", "LoopTangents",
     "closed_chain", "ClosedChainModel", "constraint_residual", "closure_rows",
     "constraint_matrices", "redundant_constraints", "assemble", "consistent_motion",
     # dynamics of closed mechanisms

@@ -103,16 +103,21 @@ class ClosedChainModel(MultibodyModel):
     ----------
     loops : the cut joints.
     assembled : (N,) a closed configuration, rad or m, which selects the assembly mode.
+    dependent_limits : of the joints without a motor, in the order of `dependent_joints`.
     """
 
     loops: tuple[LoopClosure, ...]
     assembled: Array
+    dependent_limits: JointLimits
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "loops", tuple(self.loops))
         assembled = exactly("assembled", self.assembled, (self.body_count,))
         object.__setattr__(self, "assembled", read_only(assembled))
+        object.__setattr__(
+            self, "dependent_limits", JointLimits(*map(read_only, self.dependent_limits))
+        )
 
     def _check_coordinates(self) -> None:
         own = {name: c for c, name in enumerate(self.joint_names)}
@@ -298,6 +303,9 @@ def closed_chain(system: ConstrainedModel, q: Any) -> ClosedChainModel:
         "limits": JointLimits(*(values[own] for values in tree.limits)),
         "loops": system.constraints,
         "assembled": solver.motion[0].copy(),
+        "dependent_limits": JointLimits(
+            *(values[system.passive_indices] for values in tree.limits)
+        ),
     }
     return ClosedChainModel(**(kept | changed))
 

@@ -244,6 +244,7 @@ def _batch(robot, bases, states, applied, trig, bodies, subtrees, results):
 _compiled_batch = compiled(_batch)
 
 
+@by_robot
 def inverse_dynamics_derivatives(
     model: MultibodyModel, q: Any, qd: Any, qdd: Any, *, wrenches: Wrenches | None = None,
     base: BaseMotion | None = None,

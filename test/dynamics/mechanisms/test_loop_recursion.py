@@ -9,6 +9,7 @@ import pytest
 from mechanisms import MECHANISMS, bricard, reference_motion
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.mechanisms import loop_recursion as at
+from robots import CONFIG
 
 
 def solver_for(mechanism):
@@ -71,3 +72,15 @@ def test_a_loop_with_as_many_equations_as_joints_moves():
         np.testing.assert_allclose((c, e, d), (a, a, b), atol=1e-12)
         near, far = np.cos(theta + a), np.cos(theta + b)
         assert abs(near * far + near + far) < 1e-12
+
+
+def test_a_motion_that_has_hardly_begun_does_not_open_the_loops():
+    """The first samples of a motion from rest: speeds of 1e-55 rad/s say nothing about the time."""
+    files = CONFIG / "mechanisms" / "delta"
+    model = dyn.mechanisms.load_robot(files.with_suffix(".urdf"), files.with_suffix(".yaml"))
+    q, qd, qdd = np.zeros((3, 2, model.n))
+    q[:] = 0.1
+    q[1] -= [4e-17, 2e-10, 4e-17]
+    qd[0, 0], qdd[0, 0] = 4e-55, -4e-40
+    found = model.configuration(q), model.tree_motion(q, qd, qdd)[0]
+    np.testing.assert_allclose(found[1], found[0], rtol=0, atol=1e-9)

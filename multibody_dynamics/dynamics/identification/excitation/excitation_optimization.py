@@ -10,7 +10,8 @@ several random starts, of which the best is returned. The smooth inequalities be
 stages. Each stage begins at the best motion so far. After a stage that diverges, the next ones are
 confined to a trust region, because the linearised limits are poor approximations far away. Finally,
 the motion is checked at every millisecond and, if it exceeds a limit, is scaled down about its
-centre: no motion is returned that violates a limit at these times.
+centre: no motion is returned that violates a limit at these times. A motion along which the loops
+of the robot do not close counts as far outside the limits.
 """
 
 import signal
@@ -19,6 +20,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from multiprocessing import get_context
 from typing import Any, NamedTuple
 
@@ -159,7 +161,11 @@ def within_limits(
     centre = np.zeros(states.shape[1:])
     centre[0] = coefficients[0]
     for _ in range(FITS):
-        uses = limits.uses(times, centre + share * (states - centre))
+        try:
+            uses = limits.uses(times, centre + share * (states - centre))
+        except DynamicsError:  # the loops do not close
+            share *= LEAST_SHRINK
+            continue
         if not uses or uses[0].used <= 1.0:
             scaled = np.concatenate([coefficients[:1], share * coefficients[1:]])
             return scaled, tuple(uses)
@@ -197,8 +203,10 @@ class _Problem:
     def cost(self, x: Array) -> tuple[float, Array]:
         """The criterion per parameter, and its gradient."""
         rows = self.constraints.motion(self.coefficients(x))[:3].swapaxes(0, 1)
-        value, bars = self.criterion(rows, self.form.duration)
-        if not np.isfinite(value):
+        value, bars = np.inf, None
+        with suppress(DynamicsError):  # the loops do not close
+            value, bars = self.criterion(rows, self.form.duration)
+        if bars is None or not np.isfinite(value):
             return FAR, np.zeros_like(x)
         basis = self.constraints.basis[:3]
         slope = np.tensordot(basis, bars, axes=((0, 1), (1, 0)))
@@ -210,8 +218,20 @@ class _Problem:
 
     def _evaluated(self, x: Array) -> tuple[Array, Array]:
         if self._last is None or not np.array_equal(self._last[0], x):
-            self._last = x.copy(), self.constraints.evaluate(self.coefficients(x))
+            try:
+                found = self.constraints.evaluate(self.coefficients(x))
+            except DynamicsError:  # the loops do not close
+                found = self._far_outside
+            self._last = x.copy(), found
         return self._last[1]
+
+    @cached_property
+    def _far_outside(self) -> tuple[Array, Array]:
+        """All limits exceeded, by 100 %."""
+        rest = np.zeros(self.scale.shape)
+        rest[0] = self.limits.model.home
+        values, slopes = self.constraints.evaluate(rest)
+        return np.full_like(values, -1.0), np.zeros_like(slopes)
 
     def slack(self, x: Array) -> Array:
         return self._evaluated(x)[0]

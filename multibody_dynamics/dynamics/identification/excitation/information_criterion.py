@@ -14,7 +14,7 @@ M = sum_t Y_t^T diag(s)^-2 Y_t, and M^-1 the covariance of the best estimate of 
 
 (J. Swevers et al., "Optimal robot excitation and identification", IEEE Trans. Robotics and
 Automation 13(5), 1997.) With N = d criterion / dM, the derivative with respect to the entries of
-Y_t is 2 diag(s)^-2 Y_t N, from which :class:`.RegressorStack` computes the derivative with respect
+Y_t is 2 diag(s)^-2 Y_t N, from which :func:`.regressor_stack` computes the derivative with respect
 to the motion.
 """
 
@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from ...core import Array, IndependentCopies, InputError, as_array
 from ...model import MultibodyModel
 from ..bodies.joint_friction import COULOMB_VELOCITY
-from ..bodies.regressor import base_parameters
-from .regressor_gradient import RegressorStack
+from ..bodies.regressor import base_parameters, within_reach
+from .regressor_gradient import regressor_stack
 
 Kind = Literal["log_det", "condition"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -62,7 +62,7 @@ class TorqueColumns(IndependentCopies):
                 raise InputError(f"friction '{name}': expected one of {', '.join(FRICTION)}")
         self.model, self._speed = model, coulomb_velocity
         self.base = base_parameters(model, extra=("rotor",) if rotors else ())
-        self._stack = RegressorStack(model)
+        self._stack = regressor_stack(model)
         every = np.arange(model.n)
         self.friction = {name: every for name in FRICTION[:2] if name in friction}
         if "offset" in friction:
@@ -81,6 +81,7 @@ class TorqueColumns(IndependentCopies):
         n = self.model.n
         count = 20 + 3 * self.base.rank // n
         rows = np.random.default_rng(0).uniform(-2.0, 2.0, (count, 3, n))
+        rows[:, 0] = within_reach(self.model, rows[:, 0])
         known = self._base_columns(rows).reshape(count * n, -1)
         kept = []
         for j in range(n):

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import Array, InputError, as_array, read_only
+from ...core import Array, InputError, answers, as_array, by_robot, read_only
 from ...lie import se3
+from ...mechanisms import ClosedChainModel
 from ...model import MultibodyModel, finite_range, inertia
 from ...rigid import forward_kinematics
 
@@ -61,7 +62,8 @@ class Clearances(NamedTuple):
 
 
 def link_skeleton(model: MultibodyModel, radius: float = RADIUS) -> Capsules:
-    """A capsule from each joint to the next, and to the tips of the last bodies.
+    """A capsule from each joint to the next, also those that close loops, and to the tips of the
+    last bodies.
 
     For robots without geometry. The tip of a last body is the frame fixed to it that is farthest
     from its joint, or else its centre of mass.
@@ -71,6 +73,7 @@ def link_skeleton(model: MultibodyModel, radius: float = RADIUS) -> Capsules:
     for b, pose in enumerate(home):
         here = se3.inverse(pose)
         tips = [(here @ model.poses[i])[:3, 3] for i in np.flatnonzero(model.parents == b - 1)]
+        tips += [place for body, place in _pins(model) if body == b - 1]
         if not tips:
             frames = [f.pose[:3, 3] for f in model.frames.values() if f.body == b - 1]
             com = inertia.decompose(model.link_inertias[b - 1])[1]
@@ -84,12 +87,14 @@ def link_skeleton(model: MultibodyModel, radius: float = RADIUS) -> Capsules:
 def capsules_with_pairs(model: MultibodyModel, bodies: Any, ends: Any, radii: Any) -> Capsules:
     """Capsules with the pairs that can meet, and the ends that move.
 
-    A pair counts unless both capsules are on the same body or on neighbouring ones, or are closer
-    than half the sum of their radii in most configurations, as in a wrist whose joint axes
-    intersect.
+    A pair counts unless both capsules are on the same body or on neighbouring ones, which a joint
+    or a loop connects, or are closer than half the sum of their radii in most configurations, as in
+    a wrist whose joint axes intersect.
     """
     owner = np.asarray(bodies, dtype=np.int64)
     neighbours = {(i, p) for i, p in enumerate(model.parents.tolist())}
+    pins = [body for body, _ in _pins(model)]
+    neighbours |= set(zip(pins[::2], pins[1::2], strict=True))
     found = [
         (a, b)
         for a in range(len(owner))
@@ -105,6 +110,7 @@ def capsules_with_pairs(model: MultibodyModel, bodies: Any, ends: Any, radii: An
     rng = np.random.default_rng(0)
     lower, upper = finite_range(model)
     q = rng.uniform(lower, upper, (SAMPLES, model.n))
+    q = np.vstack([model.home, q[model.reaches(q)]])
     points = end_points(model, every, q)
     moving = np.ptp(points, axis=0).max(axis=-1) > STILL
     near = 0.5 * every.radii[pairs].sum(axis=1)
@@ -135,10 +141,10 @@ def clearances(model: MultibodyModel, capsules: Capsules, q: Array) -> Clearance
     normal = near - far
     normal /= np.maximum(np.linalg.norm(normal, axis=-1), SHORT)[..., None]
     screws = _screws(model, pose)
-    slope = np.zeros((*distance.shape, model.n))
+    slope = np.zeros((*distance.shape, model.body_count))
     for side, sign, where in zip(capsules.pairs.T, (1.0, -1.0), (near, far), strict=True):
         slope += sign * _slope(model, screws, capsules.bodies[side], where, normal)
-    return Clearances(distance, slope)
+    return Clearances(distance, _of_coordinates(model, q, slope))
 
 
 def box_excess(model: MultibodyModel, capsules: Capsules, q: Array, box: Array) -> Clearances:
@@ -153,7 +159,8 @@ def box_excess(model: MultibodyModel, capsules: Capsules, q: Array, box: Array) 
         (inside, _slope(model, screws, bodies, points, np.broadcast_to(normal, points.shape)))
         for inside, normal in _inside(capsules, points, box)
     ]
-    return Clearances(*(np.concatenate(rows, axis=1) for rows in zip(*found, strict=True)))
+    distance, slope = (np.concatenate(rows, axis=1) for rows in zip(*found, strict=True))
+    return Clearances(distance, _of_coordinates(model, q, slope))
 
 
 def _apart(capsules: Capsules, points: Array) -> tuple[Array, Array, Array]:
@@ -192,11 +199,34 @@ def _screws(model: MultibodyModel, pose: Array) -> Array:
 def _slope(
     model: MultibodyModel, screws: Array, bodies: NDArray[np.int64], points: Array, normal: Array
 ) -> Array:
-    """normal . dp/dq (k, p, n) of points (k, p, 3) fixed to the bodies (p,)."""
+    """normal . dp/dq (k, p, N) of points (k, p, 3) fixed to the bodies (p,), for all joints."""
     carries = np.where(bodies[:, None] >= 0, model.tree.moved_by[bodies], False)
     moment = np.cross(points, normal)
     wrench = np.concatenate([moment, normal], axis=-1)
-    return model.collect(carries * (wrench @ screws.swapaxes(-1, -2)), -1)
+    return np.asarray(carries * (wrench @ screws.swapaxes(-1, -2)))
+
+
+@by_robot
+def _of_coordinates(model: MultibodyModel, q: Array, slope: Array) -> Array:
+    """Derivatives (k, p, n) at q (k, n) of functions whose derivatives with respect to all joints
+    of the tree are `slope` (k, p, N)."""
+    return model.collect(slope, -1)
+
+
+@answers(_of_coordinates, ClosedChainModel)
+def _behind_loops(model: ClosedChainModel, q: Array, slope: Array) -> Array:
+    _, G = model.tree_motion(q[:, None], np.eye(model.n))  # transposed
+    return np.asarray(slope @ G.swapaxes(-1, -2))
+
+
+def _pins(model: MultibodyModel) -> list[tuple[int, Array]]:
+    """Body and place in its frame, m, of both sides of each joint that closes a loop."""
+    pins = []
+    for loop in getattr(model, "loops", ()):
+        for name, pose in ((loop.first, loop.first_pose), (loop.second, loop.second_pose)):
+            frame = model.frame(name)
+            pins.append((frame.body, (frame.pose @ pose)[:3, 3]))
+    return pins
 
 
 def closest_points(one: Array, other: Array) -> tuple[Array, Array]:

@@ -21,6 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from ...core import Array
+from ...mechanisms import ClosedChainModel, loop_tangents
 from ...rigid import inverse_dynamics, inverse_dynamics_derivatives
 from .fourier_form import FourierForm
 from .link_capsules import Clearances, box_excess, clearances
@@ -63,7 +64,12 @@ class MotionConstraints:
     def evaluate(self, coefficients: Array) -> tuple[Array, Array]:
         """Values (c,) and their derivatives (c, size, n)."""
         rows = self.motion(coefficients)
-        parts = [*self._linear(rows), *self._drives(rows), *self._distances(rows)]
+        parts = [
+            *self._linear(rows),
+            *self._dependent(rows),
+            *self._drives(rows),
+            *self._distances(rows),
+        ]
         return (
             np.concatenate([value for value, _ in parts]),
             np.concatenate([slope for _, slope in parts]),
@@ -83,6 +89,31 @@ class MotionConstraints:
             slope = np.zeros((len(used), *self.basis.shape[2:], rows.shape[-1]))
             slope[np.arange(len(used)), :, used] = (-(self.basis[order].T @ weight) / width[used]).T
             parts.append((value, slope))
+        return parts
+
+    def _dependent(self, rows: Array) -> list[tuple[Array, Array]]:
+        """Positions and speeds of the joints that the loops determine, and how steeply they follow
+        the motors."""
+        model, parts = self.limits.model, []
+        if not isinstance(model, ClosedChainModel):
+            return parts
+        tangents = loop_tangents(model, *rows[:3])
+        own = model.system.passive_indices
+        middle, half = middle_and_half(self.limits.dependent[:2].T)
+        for order, centre, width in ((0, middle, half), (1, 0.0 * half, self.limits.dependent[2])):
+            for j in np.flatnonzero(np.isfinite(width)).tolist():
+                place = tangents.motion[order][:, [own[j]]] - centre[j]
+                value, weight = self._both_sides(place / width[j])
+                bars = np.zeros((len(place), 3, model.body_count))
+                bars[:, order, own[j]] = -weight[:, 0] / width[j]
+                slope = tangents.pulled_back(bars).swapaxes(0, 1).reshape(-1, model.n)
+                parts.append((value, (self._flat.T @ slope)[None]))
+        for j in own.tolist():
+            ratio = tangents.G[:, j] / self.limits.steepest
+            value, weight = self._both_sides(ratio.reshape(-1, 1))
+            bars = -weight.reshape(ratio.shape) / self.limits.steepest
+            slope = np.einsum("ki,kij->kj", bars, tangents.H[:, j])
+            parts.append((value, (self.basis[0].T @ slope)[None]))
         return parts
 
     def _drives(self, rows: Array) -> list[tuple[Array, Array]]:

@@ -7,23 +7,30 @@ The drive of a rigid joint supplies the torque Q of the inverse dynamics and the
 joint; the motors of a joint with springs supply what the flat map demands (`motor_motion`), which
 contains Q' and Q''. The rate of a torque is a difference over the control period, as a drive sees
 it.
+
+Near a singular pose of its loops, joints without a motor move ever faster than the motors, and the
+loops open beyond: a motion stays where none moves more than STEEP times as fast as a motor, or as
+in the assembled pose.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...core import Array, InputError, as_array, read_only
 from ...elastic import Actuators, MotorMotion, motor_motion
+from ...mechanisms import ClosedChainModel
 from ...model import MultibodyModel, finite_range
 from ...rigid import inverse_dynamics
 from ..bodies.joint_friction import JointFriction
 from .link_capsules import Capsules, box_distances, distances
 
 TINY = 1e-9  # m
+STEEP = 10.0
 NAMES = ("velocity", "acceleration", "torque", "torque_rate")
 DISTANCES = CLEARANCE, INSIDE = ("clearance", "distance to its side")  # must not be smaller
 
@@ -106,6 +113,7 @@ class ExcitationLimits:
     box : (2, 3) lower and upper corner in which links and tool stay, m, inertial axes; or None.
     friction : of the joints, which their drives overcome, or None.
     motors : of a robot with elastic joints, and their limits, or None.
+    dependent : (3, d) lower and upper position and velocity of the joints that loops determine.
     """
 
     model: MultibodyModel
@@ -120,6 +128,7 @@ class ExcitationLimits:
     box: Array | None = None
     friction: JointFriction | None = None
     motors: MotorLimits | None = None
+    dependent: Array = field(default_factory=lambda: np.zeros((3, 0)))
 
     def __post_init__(self) -> None:
         n = self.model.n
@@ -179,6 +188,12 @@ class ExcitationLimits:
         }
         share = 1.0 - margin
         less: dict[str, Any] = {name: share * np.asarray(x) for name, x in given.items()}
+        if isinstance(model, ClosedChainModel):
+            low, high, speed = model.dependent_limits[:3]
+            centre, half = middle_and_half(np.stack([low, high], axis=1))
+            others["dependent"] = np.stack(
+                [centre - share * half, centre + share * half, share * speed]
+            )
         limits = cls(model, lower + room, upper - room, **less, **others)
         if actuators is None:
             return limits
@@ -207,6 +222,14 @@ class ExcitationLimits:
         uses = _uses(names, "position", q - middle, half, middle)
         uses += _uses(names, "velocity", qd, self.velocity)
         uses += _uses(names, "acceleration", qdd, self.acceleration)
+        if isinstance(self.model, ClosedChainModel):
+            others, dependent = self.model.dependent_joints, self.dependent_motion(q, qd)
+            centre, width = middle_and_half(self.dependent[:2].T)
+            uses += _uses(others, "position", dependent[0] - centre, width, centre)
+            uses += _uses(others, "velocity", dependent[1], self.dependent[2])
+            ratio = np.abs(self.dependent_slopes(q)).max(axis=1)
+            steepest = np.full(len(others), self.steepest)
+            uses += _uses(others, "speed ratio to a motor", ratio, steepest)
         uses += self._drive_uses(times, states)
         if self.capsules is not None and len(self.capsules.pairs):
             uses += self._clearance_uses(q)
@@ -215,12 +238,41 @@ class ExcitationLimits:
             uses.append(LimitUse("box", INSIDE, inside, 0.0, 1.0 - inside))
         return sorted(uses, key=lambda use: -use.used)
 
+    def dependent_motion(self, q: Array, qd: Array) -> list[Array]:
+        """Positions and speeds (k, d) of the joints that the loops determine."""
+        assert isinstance(self.model, ClosedChainModel)
+        own = self.model.system.passive_indices
+        return [row[:, own] for row in self.model.tree_motion(q, qd)]
+
+    def dependent_slopes(self, q: Array) -> Array:
+        """(k, n, d) how fast these joints move with each coordinate."""
+        assert isinstance(self.model, ClosedChainModel)
+        _, G = self.model.tree_motion(q[:, None], np.eye(self.model.n))
+        return G[..., self.model.system.passive_indices]
+
+    @cached_property
+    def steepest(self) -> float:
+        """The largest of these ratios that a motion may have."""
+        return STEEP * max(1.0, float(np.abs(self.dependent_slopes(self.model.home[None])).max()))
+
     def at_rest(self, q: Array) -> Array:
-        """The greatest use (k,) of a limit at rest at configurations (k, n)."""
+        """The greatest use (k,) of a limit at rest at configurations (k, n); infinite where the
+        loops do not close."""
+        used = np.full(len(q), np.inf)
+        reached = self.model.reaches(q)
+        if reached.any():
+            used[reached] = self._closed_at_rest(q[reached])
+        return used
+
+    def _closed_at_rest(self, q: Array) -> Array:
         still = np.zeros_like(q)
         Q = inverse_dynamics(self.model, q, still, still).tau
         middle, half = 0.5 * (self.lower + self.upper), 0.5 * (self.upper - self.lower)
         shares = [np.abs(q - middle) / half, np.abs(Q) / self.torque]
+        if isinstance(self.model, ClosedChainModel):
+            place, width = middle_and_half(self.dependent[:2].T)
+            shares.append(np.abs(self.dependent_motion(q, still)[0] - place) / width)
+            shares.append(np.abs(self.dependent_slopes(q)).max(axis=1) / self.steepest)
         if self.motors is not None:
             rows = np.stack([q, still, still], axis=1)
             moved = self.motors.motor_motion(rows, np.stack([Q, still, still], axis=1))

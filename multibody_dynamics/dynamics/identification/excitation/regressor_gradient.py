@@ -16,13 +16,24 @@ with derivatives G_ij = df/dY_ij thus changes as
 at constant G. The gradient with respect to q, q', q'' follows by running the recursions of V, A and
 S backwards, from the tips to the base (reverse mode of automatic differentiation: A. Griewank,
 A. Walther, "Evaluating Derivatives", SIAM 2008, ch. 3), at about three times the cost of Y itself.
+With loops, Y = G^T Y_tree, and the motion of the tree follows that of the motors (`loop_tangents`).
 """
 
 from typing import Any
 
 import numpy as np
 
-from ...core import Array, IndependentCopies, InputError, as_array, compiled, inlined, writable
+from ...core import (
+    Array,
+    IndependentCopies,
+    InputError,
+    answers,
+    as_array,
+    by_robot,
+    compiled,
+    inlined,
+    writable,
+)
 from ...lie import se3
 from ...lie.screws import (
     accumulate_screw,
@@ -42,9 +53,11 @@ from ...lie.screws import (
     subtract_screw,
     symmetric_times,
 )
+from ...mechanisms import ClosedChainModel, loop_tangents
 from ...model import MultibodyModel
 from ...recursions.body_fixed import pull, push
 from ...rigid import forward_kinematics
+from ..bodies.regressor import inverse_dynamics_regressor
 
 V, A = 0, 6  # columns of twist and acceleration in the row of a body
 
@@ -228,3 +241,33 @@ class RegressorStack(IndependentCopies):
             places[:, j, :9] = own[:, :3, :3].reshape(-1, 9)
             places[:, j, 9:] = own[:, :3, 3]
         return places
+
+
+class LoopRegressorStack(IndependentCopies):
+    """The same of a robot with loops."""
+
+    def __init__(self, model: ClosedChainModel) -> None:
+        self._model, self._tree = model, RegressorStack(model.tree)
+
+    def regressors(self, motion: Any) -> Array:
+        return inverse_dynamics_regressor(self._model, *np.moveaxis(motion, 1, 0)).Y
+
+    def gradient(self, motion: Any, weights: Any) -> Array:
+        """Of Y = G^T Y_tree: by the motion of the tree, and by G, which turns with H."""
+        tangents = loop_tangents(self._model, *np.moveaxis(motion, 1, 0))
+        rows, G = np.stack(tangents.motion, axis=1), tangents.G
+        result = tangents.pulled_back(self._tree.gradient(rows, G @ weights))
+        felt = self._tree.regressors(rows) @ np.swapaxes(weights, -1, -2)
+        result[:, 0] += np.einsum("kaij,kai->kj", tangents.H, felt)
+        return result
+
+
+@by_robot
+def regressor_stack(model: MultibodyModel) -> RegressorStack | LoopRegressorStack:
+    """The regressors of a robot, with or without loops, and gradients of functions of them."""
+    return RegressorStack(model)
+
+
+@answers(regressor_stack, ClosedChainModel)
+def _of_loops(model: ClosedChainModel) -> LoopRegressorStack:
+    return LoopRegressorStack(model)

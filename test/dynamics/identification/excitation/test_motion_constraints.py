@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from elastic_arms import antagonistic_arm, linear_arm, variable_arm
+from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import identification as idn
 from multibody_dynamics.dynamics.identification.excitation.motion_constraints import (
     MotionConstraints,
 )
-from robots import panda, random_tree
+from robots import CONFIG, panda, random_tree
 
 FORM = idn.FourierForm(period=4.0, harmonics=2, repetitions=1.0, ramp=0.5)
 BOX = np.array([[-3.0, -3.0, -3.0], [3.0, 3.0, 3.0]])
@@ -31,18 +32,26 @@ def elastic(make):
     return lambda: (arm.model, {"actuators": arm.actuators, "torque": 50.0})
 
 
+def five_bar():
+    files = CONFIG / "mechanisms" / "five_bar.urdf"
+    springs = files.with_suffix(".yaml")
+    model = dyn.mechanisms.load_robot(files, springs)
+    return model, {"actuators": dyn.load_actuators(springs, model.joint_names), "torque": 50.0}
+
+
 ROBOTS = {
     "panda": rigid_panda,
     "tree": tree,
     "springs": elastic(linear_arm),
     "variable": elastic(variable_arm),
     "antagonistic": elastic(antagonistic_arm),
+    "loops": five_bar,
 }
 
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_gradients_are_those_of_central_differences(name):
-    """Branching and prismatic joints, friction, springs, variable stiffness, and two motors."""
+    """Branching and prismatic joints, friction, springs, variable stiffness, two motors, loops."""
     model, options = ROBOTS[name]()
     limits = idn.ExcitationLimits.of(
         model, acceleration=3.0, torque_rate=300.0, capsules=idn.link_skeleton(model), box=BOX,
@@ -51,6 +60,7 @@ def test_gradients_are_those_of_central_differences(name):
     constraints = MotionConstraints(FORM, limits, 30.0)
     rng = np.random.default_rng(1)
     c = 0.1 * rng.normal(size=(FORM.size, model.n))
+    c[0] += model.home
     _, slope = constraints.evaluate(c)
     for _ in range(2):
         direction = rng.normal(size=c.shape)
