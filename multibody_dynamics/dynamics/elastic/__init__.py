@@ -59,7 +59,8 @@ MotorCommand            theta, theta', theta'' and tau_m of the motors, (m,) eac
 VARIANTS                how springs enter the feedforward: full, quasi_static or rigid
 SpringSolver            joint torques, their rates and motor loads in the control cycle
 motor_range             (m, 2) where motors can be, within limits of links and travel of springs
-resting_second_outputs  mid-range stiffnesses or pretensions (v,) without load
+resting_second_outputs  stiffnesses or pretensions (v,) mid-way in what can be held without load
+HOLDING                 share of the motors' torque limits for holding them
 
 Building blocks for other compiled cycles:
 
@@ -93,6 +94,7 @@ described_parts         values of items of a list, such as slip elements, by lis
 from . import actuator_tables, flat_map, spring_tables
 from .actuator import Actuator, Identified, described_parts
 from .actuator_cycle import (
+    HOLDING,
     VARIANTS,
     MotorCommand,
     MotorFeedforward,
@@ -147,7 +149,7 @@ __all__ = [
     # near rest
     "LinearArm", "StateSpace", "rigid_rotors",
     # control cycle
-    "MotorFeedforward", "MotorCommand", "VARIANTS", "SpringSolver", "motor_range",
+    "MotorFeedforward", "MotorCommand", "VARIANTS", "HOLDING", "SpringSolver", "motor_range",
     "resting_second_outputs",
     # building blocks for other compiled cycles
     "actuator_rows", "actuator_tables", "flat_map", "spring_tables", "friction",

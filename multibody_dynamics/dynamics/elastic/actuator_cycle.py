@@ -33,6 +33,8 @@ from .sampled_spring import piecewise
 from .spring_tables import spring_tables
 from .springs import Spring
 
+HOLDING = 0.8  # share of the motors' torque limits for holding a stiffness; the rest is for motion
+
 VARIANTS: Mapping[str, tuple[float, float]] = {
     "full": (1.0, 1.0),
     "quasi_static": (1.0, 0.0),
@@ -84,9 +86,10 @@ def actuator_rows(actuators: Actuators) -> ActuatorRows:
 
 
 def resting_second_outputs(actuators: Actuators) -> Array:
-    """(v,) mid-range second outputs (stiffness or pretension) without load."""
+    """(v,) second outputs (stiffness or pretension) in the middle of what springs and motors can
+    hold without load."""
     ranges = [
-        each.second_output_range(np.zeros(()))
+        each.second_output_range(np.zeros(()), HOLDING)
         for each in actuators.actuators
         if each.second_output is not None
     ]

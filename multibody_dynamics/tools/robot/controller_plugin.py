@@ -347,9 +347,8 @@ def _test_tables(design: ControllerDesign) -> str:
     with other stiffnesses."""
     q, actuators = start_position(design), design.actuators
     motors = rest_of_motors(design, q)
-    least, largest = StiffnessReference(actuators).bounds(gravity_forces(design.model, q))
-    held = resting_second_outputs(actuators)  # may be more than a request may ask for
-    second = np.minimum(OTHER_STIFFNESS * held, 0.5 * (least + largest))
+    _, largest = StiffnessReference(actuators).bounds(gravity_forces(design.model, q))
+    second = np.minimum(OTHER_STIFFNESS * resting_second_outputs(actuators), largest)
     tables = (
         ("START", q), ("START_MOTORS", motors.position), ("WEIGHT", motors.torque),
         ("OTHER_SECOND", np.append(second, 0.0)),

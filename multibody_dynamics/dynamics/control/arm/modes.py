@@ -381,27 +381,25 @@ def limit_reach(speed, velocity, distance, reach):
 
 
 @inlined_exactly
-def farthest_above_pace(place, then, grain, step, pace_limit, pace):
-    """The `pace` of each joint since it was at `then`, `step` s ago, but for the `grain` of its
-    positions, on average over no less than WINDOW. Returns the joint farthest above its limit, or
-    -1."""
+def limit_pace(place, then, grain, step, velocity, least, pace_limit, pace):
+    """The `pace` of each joint in the `step` since it was at `then`, but for the `grain` of its
+    positions, and the limit of the next one, which never rises and is at least `least`. Returns the
+    joint farthest above its limit, or -1.
+    """
     worst = -1
     excess = 0.0
     for i in range(place.shape[0]):
-        pace[i] = max(abs(place[i] - then[i]) - grain[i], 0.0) / max(step, WINDOW)
+        limit = velocity[i] if velocity[i] < -NEVER else UNLIMITED_SPEED
+        change = abs(place[i] - then[i])
+        pace[i] = max(change - grain[i], 0.0) / step
         if pace[i] - pace_limit[i] > excess:
             excess = pace[i] - pace_limit[i]
             worst = i
+        elif not pace[i] > pace_limit[i]:
+            pace_limit[i] = min(
+                pace_limit[i], max(FASTER * (change + grain[i]) / step + SHARE * limit, least)
+            )
     return worst
-
-
-@inlined_exactly
-def lower_pace(place, then, grain, step, velocity, least, pace_limit):
-    """Lower the limits of the pace to what the last one permits, but for `least`."""
-    for i in range(place.shape[0]):
-        limit = velocity[i] if velocity[i] < -NEVER else UNLIMITED_SPEED
-        pace = (abs(place[i] - then[i]) + grain[i]) / step
-        pace_limit[i] = min(pace_limit[i], max(FASTER * pace + SHARE * limit, least))
 
 
 @inlined_exactly
@@ -813,17 +811,17 @@ def _runs_away(p, s, now, x):
         s.window_since[0] = now
         s.between_since[0] = now
     step = now - s.window_since[0]
-    worst = farthest_above_pace(s.place, s.place_then, s.grain, step, s.pace_limit, s.speed)
-    if worst >= 0:
-        s.how[0] = SPEEDS_UP
-        s.joint[0] = worst
-        s.value[0] = s.speed[worst]
-        s.allowed[0] = s.pace_limit[worst]
-        return True
     if step >= WINDOW:
-        lower_pace(
-            s.place, s.place_then, s.grain, step, p.velocity, p.stop_speed_limit, s.pace_limit
-        )
+        worst = limit_pace(
+            s.place, s.place_then, s.grain, step, p.velocity, p.stop_speed_limit, s.pace_limit,
+            s.speed,
+        )  # fmt: skip
+        if worst >= 0:
+            s.how[0] = SPEEDS_UP
+            s.joint[0] = worst
+            s.value[0] = s.speed[worst]
+            s.allowed[0] = s.pace_limit[worst]
+            return True
         is_first = s.reach[0] >= -NEVER  # it shows how fast the stop begins
         if is_first and s.tolerates_delay[0]:
             limit_reach(s.pace_limit, p.velocity, p.late_distance, s.reach)

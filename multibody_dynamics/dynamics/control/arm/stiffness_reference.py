@@ -15,13 +15,12 @@ from math import isclose
 import numpy as np
 
 from ...core import Array, IndependentCopies
-from ...elastic import Actuators, SpringSolver
+from ...elastic import HOLDING, Actuators, SpringSolver
 from ...model import JointLimits
 from ...motion import LimitEvent
 from .desired_motion import DesiredMotion, TrajectoryRequest
 
 MARGIN = 0.05  # share of the range that is left unused at either end
-HOLDING = 0.8  # share of the motors' torque limits for holding a stiffness; the rest is for motion
 ROUND_OFF = 1e-9  # share by which two computations of the same bound may differ
 SHORTEST = 0.1  # s; shortest move to the first reference
 

@@ -388,11 +388,11 @@ def test_a_stop_that_goes_as_far_as_its_forecast_does_not_fail(v):
 @pytest.mark.parametrize("slow", [0.2, 0.21, 0.225, 0.24])  # s
 @pytest.mark.parametrize("noise", [0.0, 6.0])
 def test_a_stop_that_speeds_up_fails_within_100_ms_whatever_the_velocities_are(noise, slow):
-    """From 1 rad/s it slows down for a while, and then speeds up. That shows at once, wherever the
+    """From 1 rad/s it slows down for a while, and then speeds up. That shows soon, wherever the
     windows begin in which the speed is measured."""
     machine = stopped(1.0 + noise, stop_timeout=np.inf, stop_distance=np.full(2, np.inf))
     failed = turn(machine, lambda t: np.exp(-10.0 * t) if t < slow else 1.8, noise)
-    assert slow < failed <= slow + 0.04
+    assert slow < failed <= slow + 0.045
     assert machine.fault == STOP_FAILED
     assert machine.memory.how[0] == modes.SPEEDS_UP
     assert machine.memory.joint[0] == 0

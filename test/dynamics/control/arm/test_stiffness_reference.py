@@ -8,16 +8,17 @@ import pytest
 
 from multibody_dynamics.dynamics.control.arm.desired_motion import TrajectoryRequest
 from multibody_dynamics.dynamics.control.arm.stiffness_reference import (
-    HOLDING,
     MARGIN,
     StiffnessReference,
 )
 from multibody_dynamics.dynamics.elastic import (
+    HOLDING,
     Antagonistic,
     Motor,
     SeriesElastic,
     StiffnessDrive,
     VariableStiffness,
+    resting_second_outputs,
 )
 from multibody_dynamics.dynamics.elastic.actuator_cycle import SpringSolver
 from multibody_dynamics.dynamics.elastic.actuators import Actuators
@@ -144,3 +145,11 @@ def test_without_variable_joints_nothing_is_evaluated():
     reference.begin((), None, np.zeros(1), 0, 0.5)
     assert reference.evaluate(0, np.zeros(1)) == ()
     assert reference.report(np.zeros(1)) == {}
+
+
+def test_what_acts_at_rest_may_also_be_requested():
+    """By the torque limits of the motors: the springs alone allow 150 N m/rad, the limits 142."""
+    rest = resting_second_outputs(ACTUATORS)
+    low, high = StiffnessReference(ACTUATORS).bounds(np.zeros(5))
+    assert (low <= rest).all()
+    assert (rest <= high).all()
