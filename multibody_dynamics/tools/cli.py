@@ -19,6 +19,7 @@ from functools import cache
 
 from .. import __version__
 from ..linear_algebra import use_one_thread
+from ..process_limits import insufficient_limit
 from .base.processes import RunError, sigterm_as_interrupt
 from .commands import COMMANDS, load
 
@@ -56,6 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ros = words.index(ROS_ARGUMENTS)
     options = make_parser().parse_args(words[:ros])
     options.ros_arguments = words[ros:]
+    if problem := insufficient_limit("node" if words[0] == "compose" else "command"):
+        _say(problem)
+        return 1
     use_one_thread()
 
     try:
