@@ -1,10 +1,10 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Limits on a process (`ulimit`) with which no node can work.
+"""Limits on a process (`ulimit`) with which no node and no command can work.
 
-The middleware ends a process that runs into them with an abort, hangs, or fills the terminal; a
-node says in one line which limit it is, before it imports anything.
+The middleware and the compiler end a process that runs into them with an abort, hang, or fill the
+terminal; nodes and commands say in one line which limit it is, before they import anything.
 """
 
 import sys
@@ -15,10 +15,13 @@ try:
 except ImportError:  # not on Windows
     resource = None  # type: ignore[assignment]
 
-MEMORY = 2000  # MB of address space, 1740 once active: libraries, machine code, stacks of threads
+MEMORY = {  # MB of address space: libraries, machine code, stacks of threads
+    "node": 2000,  # 1740 once active
+    "command": 800,
+}
 FILE_SIZE = 1  # MB: logs, and the middleware's shared memory
 FILES = 32  # open files, 16 once configured: libraries, sockets
-THREADS = 24  # of the middleware and of the node
+THREADS = {"node": 24, "command": 1}  # of the middleware, and their own
 
 
 def refuse_insufficient_limits() -> None:
@@ -28,10 +31,11 @@ def refuse_insufficient_limits() -> None:
         raise SystemExit(1)
 
 
-def insufficient_limit() -> str:
-    """Which limit is too low, how low, and how much a node needs; empty if there is none."""
+def insufficient_limit(program: str = "node") -> str:
+    """Which limit is too low, how low, and how much a "node" or a "command" needs; empty if there
+    is none."""
     for name, least, unit, what, option in (
-        ("RLIMIT_AS", MEMORY, " MB", "the address space of this process", "-v"),
+        ("RLIMIT_AS", MEMORY[program], " MB", "the address space of this process", "-v"),
         ("RLIMIT_FSIZE", FILE_SIZE, " MB", "the size of its files", "-f"),
         ("RLIMIT_NOFILE", FILES, "", "the number of its open files", "-n"),
     ):
@@ -39,13 +43,14 @@ def insufficient_limit() -> str:
         size = 10**6 if unit else 1
         if 0 <= allowed < least * size:
             return (
-                f"{what} is limited to {allowed / size:g}{unit} (ulimit {option}); a node needs at"
-                f" least {least}{unit}"
+                f"{what} is limited to {allowed / size:g}{unit} (ulimit {option}); a {program}"
+                f" needs at least {least}{unit}"
             )
-    started = started_threads(THREADS)
-    if started < THREADS:
+    wanted = THREADS[program]
+    started = started_threads(wanted)
+    if started < wanted:
         return (
-            f"only {started} of {THREADS} threads can be started: raise the limit on threads"
+            f"only {started} of {wanted} threads can be started: raise the limit on threads"
             " (ulimit -u, or pids of the container) or on memory (ulimit -v)"
         )
     return ""

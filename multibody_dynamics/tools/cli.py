@@ -19,11 +19,12 @@ from functools import cache
 
 from .. import __version__
 from ..linear_algebra import use_one_thread
+from ..process_limits import insufficient_limit
 from .base.processes import RunError, sigterm_as_interrupt
 from .commands import COMMANDS, load
 
 ROS_ARGUMENTS = "--ros-args"
-NEGATIVE_NUMBERS = re.compile(r"-\.?\d")
+NEGATIVE_NUMBERS = re.compile(r"-\.?\d")  # also -1,2 and -1e-3, as argparse of Python 3.14
 NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # errors that name no file
 DEFAULTS = "A value in parentheses is the default."
 
@@ -42,6 +43,7 @@ def make_parser() -> argparse.ArgumentParser:
         sub = commands.add_parser(
             name.replace("_", "-"), help=command.HELP, description=description, epilog=DEFAULTS
         )
+        sub._negative_number_matcher = NEGATIVE_NUMBERS
         command.add_arguments(sub)
         sub.set_defaults(run=command.run)
     return parser
@@ -50,12 +52,15 @@ def make_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     _watch_files()
-    words = _joined(sys.argv[1:] if arguments is None else arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
     ros = len(words)
     if words[:1] == ["compose"] and ROS_ARGUMENTS in words:  # the command that starts nodes
         ros = words.index(ROS_ARGUMENTS)
     options = make_parser().parse_args(words[:ros])
     options.ros_arguments = words[ros:]
+    if problem := insufficient_limit("node" if words[0] == "compose" else "command"):
+        _say(problem)
+        return 1
     use_one_thread()
 
     try:
@@ -123,17 +128,6 @@ def _unfinished() -> str:
     if os.path.isfile(_written):  # not a device
         os.remove(_written)
     return _written
-
-
-def _joined(arguments: Sequence[str]) -> list[str]:
-    """Join `--configuration -1,2` into one word; argparse would take `-1,2` for an option."""
-    words: list[str] = []
-    for word in arguments:
-        if words and words[-1].startswith("--") and NEGATIVE_NUMBERS.match(word):
-            words[-1] += f"={word}"
-        else:
-            words.append(word)
-    return words
 
 
 def _say(message: str) -> None:

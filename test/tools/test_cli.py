@@ -75,6 +75,14 @@ def test_help_imports_nothing_slow():
     assert not {"numpy", "numba", "scipy", "matplotlib", "rclpy", "rosbags", "yaml"} & set(loaded)
 
 
+def test_negative_numbers_are_no_options(capsys):
+    words = "send-pose -.1 -1e-3 -2 --frame tip --rpy -0.1 -1e-3 0"
+    options = cli.make_parser().parse_args(words.split())
+    assert (options.x, options.y, options.z) == (-0.1, -1e-3, -2.0)
+    assert options.rpy == [-0.1, -1e-3, 0.0]
+    assert "-1.urdf: cannot be read" in rejected(capsys, "inspect", "--no-timing", "--", "-1.urdf")
+
+
 def test_version(capsys):
     with pytest.raises(SystemExit) as end:
         cli.main(["--version"])

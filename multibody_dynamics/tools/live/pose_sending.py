@@ -59,7 +59,7 @@ class _Sender:
         self._wait(lambda: self._reports, "no diagnostics of a node that listens on")
         before = dict(self._counts)
         self._publisher.publish(message)
-        self._wait(lambda: self._counts != before, "no answer on /diagnostics to")
+        self._wait(lambda: self._counts != before, "the node plans, without an answer to")
         if self._counts.get(ACCEPTED, 0) > before.get(ACCEPTED, 0):
             return f"{ACCEPTED}: the tool moves"
         self._wait(lambda: self._reason, "no reason on /rosout for the rejection of")
@@ -70,7 +70,7 @@ class _Sender:
         while not condition():
             if time.monotonic() > end:
                 topic = self._node.resolve_topic_name(TOPIC)
-                raise RunError(f"{what} {topic} within {self._timeout:g} s")
+                raise RunError(f"{what} {topic} within {self._timeout:g} s (--timeout)")
             self._spin()
 
     def _on_log(self, message: Log) -> None:
