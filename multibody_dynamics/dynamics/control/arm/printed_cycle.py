@@ -222,11 +222,13 @@ OUTPUT: tuple[tuple[str, str, tuple[int | str, ...], str, str], ...] = (
     ("double", "torque", ("m",), "c->torque", "N m or N, to be sent"),
     ("robot_state", "state", (), "(robot_state)c->modes.mode", ""),
     ("robot_fault", "fault", (), "(robot_fault)c->modes.fault", ""),
-    ("int", "fault_joint", (), "robot_joint_of_fault(&c->modes)", "-1 if it is not about one"),
+    ("int", "fault_joint", (), "robot_joint_of_fault(&c->modes)",
+     "at which it was found; -1 if it is not about one"),
     ("double", "fault_value", (), "c->modes.value", "what was found there, SI units"),
     ("double", "fault_allowed", (), "c->modes.allowed", "what is allowed there"),
     ("double", "desired", (5, "n"), "c->desired", "q..q''''"),
-    ("double", "desired_theta", ("m",), "c->now.result[0]", "by the flat map, or of a stop"),
+    ("double", "desired_theta", ("m",), "c->now.result[0]",
+     "along `desired`, by the flat map, or that of a stop"),
     ("double", "q", ("n",), "c->samples.q", "rad or m"),
     ("double", "qd", ("n",), "c->samples.qd", ""),
     ("double", "theta", ("m",), "c->samples.theta", ""),
@@ -319,14 +321,14 @@ def _output() -> tuple[str, str]:
     fields, copies = [], []
     for kind, name, shape, source, meaning in OUTPUT:
         lengths = [str(NAMES.get(length, length)) for length in shape]
-        size, at = "".join(f"[{length}]" for length in lengths), "[0]" * len(shape)
+        size = "".join(f"[{length}]" for length in lengths)
         fields.append(f"    {kind} {name}{size};{f' /* {meaning} */' if meaning else ''}\n")
-        copies.append(
-            f"    for (int k = 0; k < {' * '.join(lengths)}; ++k) {{\n"
-            f"        (&out->{name}{at})[k] = (&{source}{at})[k];\n    }}\n"
-            if shape
-            else f"    out->{name} = {source};\n"
-        )
+        if shape:
+            to, own = (f"(&{row}[0][0])" if shape[1:] else row for row in (f"out->{name}", source))
+            copies.append(f"    for (int k = 0; k < {' * '.join(lengths)}; ++k) {{\n")
+            copies.append(f"        {to}[k] = {own}[k];\n    }}\n")
+        else:
+            copies.append(f"    out->{name} = {source};\n")
     head = "static void report(const robot_controller *c, robot_output *out)"
     body = "".join(copies)
     return f"typedef struct {{\n{''.join(fields)}}} robot_output;\n", f"{head}\n{{\n{body}}}\n"
@@ -338,8 +340,8 @@ def _request(head: str) -> str:
     (function,) = (own[name] for _, own in FILES.values() if name in own)
     given = [PARTS.get(each, each) for each in _arguments(function)]
     begin = "    " if answer == "void" else f"    return ({answer})"
-    call = c_source.wrapped(f"{begin}robot_{name}(", given, ");")
-    return f"{head}\n{{\n{call}\n}}\n"
+    call = c_source.folded(f"{begin}robot_{name}({', '.join(given)});")
+    return "\n".join([head, "{", *call, "}", ""])
 
 
 def _file(purpose: str, header: str, text: str) -> str:
