@@ -19,6 +19,7 @@ from multibody_dynamics.dynamics.elastic.actuator_description import load_actuat
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
 from multibody_dynamics.nodes.base.messages import SECOND, nanoseconds, set_stamp
 from multibody_dynamics.resources import share_directory
+from multibody_dynamics.tools.base.models import load_robot
 from ros_harness import PATIENCE, RosHarness
 
 NODE = "flatness_controller_node"
@@ -63,13 +64,15 @@ class Arm:
         robot: str = "planar_two_link",
         springs: str | Path = "planar_two_link",
         records: Sequence[str] = (),
+        folders: tuple[str, str] = ("robots", "elastic_joints"),
+        rest: Any = -0.4,
         **changes: Any,
     ) -> None:
         self.ros = ros
-        robot = f"config/robots/{robot}.urdf"
+        robot = f"config/{folders[0]}/{robot}.urdf"
         if not isinstance(springs, Path):
-            springs = f"config/elastic_joints/{springs}.yaml"
-        self.model = dyn.load_urdf(share_directory() / robot, couplings=share_directory() / springs)
+            springs = f"config/{folders[1]}/{springs}.yaml"
+        self.model = load_robot(share_directory() / robot, share_directory() / springs)
         names = self.model.joint_names
         self.actuators = load_actuators(share_directory() / springs, names)
         self.settings = {
@@ -88,7 +91,7 @@ class Arm:
         }
         self.node = ros.start(NODE, self.settings)
         self.plant = ElasticRobot(self.model, self.actuators, step=1e-3)
-        self.plant.reset(np.full(self.model.n, -0.4))
+        self.plant.reset(np.broadcast_to(rest, self.model.n))
         self.helps = changes.get("gravity_compensated_by_robot", False)
         self.now = 100 * SECOND
         self.torque = np.zeros(len(self.actuators.motors))

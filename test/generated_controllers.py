@@ -17,9 +17,9 @@ import pytest
 
 from elastic_arms import MOTOR, SMALL, Arm, series
 from multibody_dynamics.dynamics.elastic import Actuators, Rigid, load_actuators
-from multibody_dynamics.dynamics.mechanisms import close_loops
 from multibody_dynamics.dynamics.model import load_urdf
 from multibody_dynamics.simulation.compiled_controller import CompiledController
+from multibody_dynamics.tools.base.models import load_robot
 from multibody_dynamics.tools.robot.c_package import write
 from multibody_dynamics.tools.robot.controller_package import controller_package
 from multibody_dynamics.tools.robot.generated_design import (
@@ -58,7 +58,7 @@ def oblique() -> Arm:
 def with_loops(name: str) -> Arm:
     """A robot of config/mechanisms."""
     file = CONFIG / "mechanisms" / f"{name}.yaml"
-    model = close_loops(file, load_urdf(file.with_suffix(".urdf")))
+    model = load_robot(file.with_suffix(".urdf"), file)
     actuators = load_actuators(file, model.joint_names, model.joint_types)
     return Arm(model, actuators, model.home)
 
