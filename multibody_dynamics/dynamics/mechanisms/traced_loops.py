@@ -8,13 +8,12 @@ configuration, and returns with its results how far they can be trusted.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..codegen import Program, cosine, sine
-from ..recursions import coordinate, generic_trig, spatial
+from ..recursions import generic_trig, spatial
 from ..rigid import (
     STATE_ONLY,
     TracedInputs,
@@ -30,20 +29,9 @@ from .orthogonal_columns import orthogonalise
 if TYPE_CHECKING:
     from .constrained_solvers import LoopSolver
 
-Indices = NDArray[np.int64]
-
 STEPS = 3  # the error is squared in each, from 1e-2 rad in a cycle: 1e-4, 1e-8, rounding
 REMAINING = 1e-12  # rad or m; the largest step that may be left
 SINGULAR = 1e-3  # the smallest sine of the angle between a column of A_d and those before it
-
-
-def joints_in_loops(plan: Indices, rows: int, joints: Any) -> NDArray[np.bool_]:
-    """Which joints (n,) move a body of a loop relative to another one."""
-    found = np.zeros(plan[at.DOF] + plan[at.KEPT], dtype=bool)
-    for at_row in range(plan[at.SIDES], plan[at.SIDES] + 4 * rows, 4):
-        for i in plan[plan[at_row + 2] : plan[at_row + 3] : 2]:
-            found[int(coordinate(joints, i))] = True
-    return found
 
 
 def trace_constrained_inverse_dynamics(
@@ -73,7 +61,8 @@ def trace_constrained_inverse_dynamics(
     With `for_solver`, the torques of passive joints are further inputs, "passive torque 0", ...
     (n,), and the multipliers further results, "multipliers 0", ... (m,).
     """
-    tree, (plan, rows, *_) = solver.model, solver.kinematics
+    tree, (plan, link_parents, links, rows, *_) = solver.model, solver.kinematics
+    links = links.astype(object)
     n, dof, m = tree.n, int(plan[at.DOF]), int(plan[at.KEPT])
     robot = traced_robot(tree, state_names(order + 3), inputs, order + 1, pause, count=dof)
     last = robot.more("last", n)
@@ -89,19 +78,17 @@ def trace_constrained_inverse_dynamics(
     matrices = np.zeros((at.MATRICES, size, size), dtype=object)
     wrenches = np.zeros((len(rows), at.WRENCHES_ROW), dtype=object)
     w = at.work(plan, matrices, vectors)
-    bodies = initial_bodies(robot._replace(base=None), "spatial")
-    parents, state = robot.parents, robot.state
-    joints: Any = robot.joints
+    at_rest = robot._replace(parents=link_parents, base=None)
+    bodies, state = initial_bodies(at_rest, "spatial"), robot.state
 
-    in_loops = joints_in_loops(plan, len(rows), joints)
     motion = np.zeros((5, n), dtype=object)
-    motion[:, independent] = np.where(in_loops[independent], state[:, :dof], 0.0)
+    motion[:, independent] = state[:, :dof]
     motion[0, dependent] = last[dependent]
     for _ in range(STEPS + 1):
-        trig = generic_trig(joints, motion[0], sine, cosine)
-        spatial.forward_recursion(parents, joints, trig, motion, 0, bodies)
+        trig = generic_trig(links, motion[0], sine, cosine)
+        spatial.forward_recursion(link_parents, links, trig, motion, 0, bodies)
         at.place_rows(plan, rows, bodies, wrenches, w)
-        at.fill_jacobian(0, plan, joints, bodies, wrenches, w)
+        at.fill_jacobian(0, plan, links, bodies, wrenches, w)
         factors = orthogonalise(matrices[0][:m, dependent])
         step = factors.solve(w.residual[:m])
         closed = motion[0].copy()
@@ -112,16 +99,16 @@ def trace_constrained_inverse_dynamics(
 
     for k in range(1, order + 3):
         if k > 1:
-            spatial.forward_recursion(parents, joints, trig, motion, max(k - 2, 0), bodies)
+            spatial.forward_recursion(link_parents, links, trig, motion, max(k - 2, 0), bodies)
             at.move_rows(k - 1, plan, rows, bodies, wrenches)
         at.rate_defect(k, plan, bodies, wrenches, w)
         w.step[:m] = factors.solve(w.residual[:m])
-        at.add_rate(k, parents, joints, plan, motion, bodies, w)
+        at.add_rate(k, link_parents, links, plan, motion, bodies, w)
     for k in range(1, order + 1):
-        at.fill_jacobian(k, plan, joints, bodies, wrenches, w)
+        at.fill_jacobian(k, plan, links, bodies, wrenches, w)
 
-    motion[:, independent] = state[:, :dof]
-    moving = robot._replace(state=motion, trig=generic_trig(joints, motion[0], sine, cosine))
+    trig = generic_trig(robot.joints, motion[0], sine, cosine)
+    moving = robot._replace(state=motion, trig=trig)
     required, _ = traced_inverse_dynamics(moving, "body", order, bool(inputs.wrenches))
     vectors[at.TORQUE : at.TORQUE + order + 1, :n] = required
     motors = factors
