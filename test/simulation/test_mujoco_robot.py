@@ -206,10 +206,12 @@ def test_a_cut_joint_that_slides_is_named():
     springs = urdf.with_suffix(".yaml")
     model = dyn.mechanisms.close_loops(springs, dyn.load_urdf(urdf))
     (loop,) = model.loops
-    ball = np.vstack((dyn.prismatic(loop.free[0, :3]), dyn.spherical()))
-    slides = dataclasses.replace(model, loops=(dataclasses.replace(loop, free=ball),))
-    with pytest.raises(dyn.ModelError, match="loop 'tip': its cut joint slides"):
-        MujocoRobot(slides, rigid(slides))
+    axis = loop.free[0, :3]
+    ball = np.vstack((dyn.prismatic(axis), dyn.spherical()))
+    for free in (ball, dyn.helical(axis, (0, 0, 0), 0.01)):
+        slides = dataclasses.replace(model, loops=(dataclasses.replace(loop, free=free),))
+        with pytest.raises(dyn.ModelError, match="loop 'tip': its cut joint slides"):
+            MujocoRobot(slides, rigid(slides))
 
 
 def test_all_kinds_of_actuators_move_as_in_elastic_robot():

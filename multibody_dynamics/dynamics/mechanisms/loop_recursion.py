@@ -7,7 +7,7 @@ The independent coordinates s of a closed mechanism determine the others. Every 
 :mod:`.loop_rows` is an equation f(q) = 0 with f' = w . (V_2 - V_1), where u and x are now in
 inertial axes, u turns with the first body, x moves with the second, and
 
-    w = (cross(x, u), kind u)    is the wrench on the second body for a unit multiplier.
+    w = (cross(x, u) - h u, kind u)    is the wrench on the second body for a unit multiplier.
 
 With A = df/dq, A_d its columns of the dependent joints, and the Leibniz rule,
 
@@ -34,13 +34,14 @@ A_d^T y = p_d,
     G^T p = p_s - A_s^T y,    -G'^T p = G^T A'^T y,    because A G = 0 and A' G + A G' = 0.
 """
 
+import math
 from functools import partial
-from math import ceil
 from typing import NamedTuple
 
 import numpy as np
 
-from ..core import Array, Integers, compiled, inlined
+from ..codegen import cosine, sine
+from ..core import IS_COMPILED, Array, Integers, compiled, inlined
 from ..lie.screws import (
     cross,
     dot,
@@ -60,8 +61,14 @@ from ..lie.screws import (
 from ..model.records import POSE, POSITION, SCREW, TWIST, WRENCH
 from ..recursions import coordinate, momentum_pass, spatial, store_trig
 from ..rigid import PLAIN_CYCLES, mass_matrix_recursion
-from .loop_rows import DIRECTION, KIND, MEMBER, PLANE, VALUE
+from .loop_rows import DIRECTION, KIND, MEMBER, NORMAL, PITCH, PLANE, TURNED, VALUE
 from .square_systems import factorise, solve, solve_transposed
+
+if IS_COMPILED:  # compiled code has numbers, recorded code expressions
+    from numba.extending import overload
+
+    overload(sine)(lambda angle: lambda angle: math.sin(angle))
+    overload(cosine)(lambda angle: lambda angle: math.cos(angle))
 
 forward_recursion = spatial.forward_recursion
 momentum_recursion = momentum_pass.momentum_recursion
@@ -193,9 +200,16 @@ def place_rows(plan, rows, bodies, wrenches, w):
             rotate(load_rotation(bodies, b2, POSE), load_vector(rows, r, MEMBER)),
         )
         w.residual[r] = dot(u, subtract(x, c)) - rows[r, VALUE]
+        h = rows[r, PITCH]
+        if h != 0.0:
+            z = rotate(R1, load_vector(rows, r, NORMAL))
+            turned = rotate(load_rotation(bodies, b2, POSE), load_vector(rows, r, TURNED))
+            way = w.residual[r] / h
+            cosine_phi, sine_phi = dot(z, turned), dot(cross(u, z), turned)
+            w.residual[r] = h * (sine(way) * cosine_phi - cosine(way) * sine_phi)
         store_vector(wrenches, r, MEMBERS, u)
         store_vector(wrenches, r, MEMBERS + 12, x)
-        store_screw(wrenches, r, 0, (cross(x, u), scale(kind, u)))
+        store_screw(wrenches, r, 0, (muladd(-h, u, cross(x, u)), scale(kind, u)))
 
 
 @uncounted
@@ -215,7 +229,7 @@ def move_rows(k, plan, rows, bodies, wrenches):
             x = muladd(c, cross(load_vector(bodies, b2, TWIST + 6 * j), x1), x)
         store_vector(wrenches, r, MEMBERS + 3 * k, u)
         store_vector(wrenches, r, MEMBERS + 12 + 3 * k, x)
-        moment = (0.0, 0.0, 0.0)
+        moment = scale(-rows[r, PITCH], u)
         for j in range(k + 1):
             uj = load_vector(wrenches, r, MEMBERS + 3 * (k - j))
             xj = load_vector(wrenches, r, MEMBERS + 12 + 3 * j)
@@ -304,7 +318,7 @@ def strides(plan, state, w):
     for c in range(plan[DOF]):
         i = plan[plan[INDEPENDENT] + c]
         farthest = max(farthest, abs(state[0, c] - w.vectors[LAST, i]))
-    return ceil(farthest / STRIDE) if STRIDE < farthest < FARTHEST else 1
+    return math.ceil(farthest / STRIDE) if STRIDE < farthest < FARTHEST else 1
 
 
 @uncounted
