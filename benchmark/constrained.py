@@ -21,7 +21,7 @@ from multibody_dynamics import dynamics as dyn
 EXAMPLES = Path(__file__).parents[1] / "examples"
 PERIOD, STATES = 0.5, 500  # s, of a motion of all independent joints at 1 kHz
 LENGTHS = (10, 300, 1000)
-PINNED = (1, 2, 10, 40)
+PINNED = (2, 40)
 
 
 def pinned_chain(n: int, pins: int) -> dyn.mechanisms.ConstrainedModel:
@@ -75,22 +75,76 @@ def delta_robot() -> dyn.mechanisms.ConstrainedModel:
     return dyn.mechanisms.ConstrainedModel(tree, loops, ["motor0", "motor1", "motor2"])
 
 
-def cycles(system: dyn.mechanisms.ConstrainedModel, q: list[float]) -> list[Row]:
+def humanoid() -> dyn.mechanisms.ConstrainedModel:
+    """30 motors from neck to feet, two of which move the ankles by four-bar linkages."""
+    x, y, z = np.eye(3)
+    parts: dict[str, tuple] = {}
+    loops, passive = [], []
+
+    def add(name: str, above: str, axis: np.ndarray, place: tuple, mass: float) -> str:
+        size = 0.1 * mass ** (1 / 3)
+        turning = 0.4 * mass * size**2 * np.diag((1.0, 0.9, 0.6))
+        body = dyn.spatial_inertia(mass, (0.01, 0.0, -0.3 * size), turning)
+        pose = dyn.se3.from_rotation_translation(np.eye(3), place)
+        parent = list(parts).index(above) if above else -1
+        parts[name] = (parent, dyn.revolute(axis, place), pose, body)
+        return name
+
+    waist = add("waist", "", z, (0, 0, 0.1), 2.0)
+    chest = add("chest", waist, y, (0, 0, 0.2), 10.0)
+    add("head", add("neck", chest, z, (0, 0, 0.6), 0.5), y, (0, 0, 0.65), 3.0)
+    arm = [(y, 0.5), (x, 0.5), (z, 0.4), (y, 0.2), (z, 0.1), (x, -0.05), (y, -0.05)]
+    leg = [(z, -0.05), (x, -0.05), (y, -0.05), (y, -0.4)]
+    for side, out in (("left", 0.1), ("right", -0.1)):
+        above = chest
+        for k, (axis, height) in enumerate(arm):
+            above = add(f"{side}_arm{k}", above, axis, (0, 2 * out, height), 1.5 / (k + 1))
+    for side, out in (("left", 0.1), ("right", -0.1)):
+        above = ""
+        for k, (axis, height) in enumerate(leg):
+            above = add(f"{side}_leg{k}", above, axis, (0, out, height), 4.0 / (k + 1))
+        crank = add(f"{side}_crank", above, y, (0, out, -0.46), 0.2)
+        rod = add(f"{side}_rod", crank, y, (-0.05, out, -0.46), 0.25)
+        ankle = add(f"{side}_ankle", above, y, (0, out, -0.74), 0.3)
+        add(f"{side}_foot", ankle, x, (0, out, -0.74), 0.9)
+        loops.append((f"{side}_heel", rod, ankle, (-0.06, out, -0.74)))
+        passive += [rod, ankle]
+    parents, screws, poses, inertias = zip(*parts.values(), strict=True)
+    tree = dyn.model_from_screws(
+        parents, screws, poses, inertias, joint_names=tuple(parts), name="humanoid",
+        body_names=tuple(parts),
+    )  # fmt: skip
+    pins = [
+        dyn.mechanisms.LoopClosure.at(tree, name, first, second, dyn.revolute(y), point=point)
+        for name, first, second, point in loops
+    ]
+    motors = [name for name in parts if name not in passive]
+    return dyn.mechanisms.ConstrainedModel(tree, pins, motors)
+
+
+def cycles(
+    system: dyn.mechanisms.ConstrainedModel, q: list[float], base: dyn.BaseMotion | None = None
+) -> list[Row]:
     """Q, Q' and Q'' along a motion at 1 kHz, in which every state is another one."""
     make = partial(dyn.mechanisms.ConstrainedInverseDynamicsSolver, system, q)
     solver, special = make(), make(specialise=True)
+    for each in (solver, special):
+        each.set_base(base)
     assert special.wait() == "specialised"
     order, omega = np.arange(5)[:, None, None], 2 * np.pi / PERIOD
     t = PERIOD * np.arange(STATES)[:, None] / STATES + 0.1 * np.arange(solver.dof)
     motion = 0.2 * omega**order * np.sin(omega * t + order * np.pi / 2)
     motion[0] += solver.state[0] - motion[0, 0]
     full, torques = solver.batch(*motion)
-    expected = dyn.mechanisms.constrained_inverse_dynamics(system, *full)
+    expected = dyn.mechanisms.constrained_inverse_dynamics(system, *full, base=base)
     for k in range(3):
         row = expected[k][:, system.actuated_indices]
         harness.require(f"torques of {system.tree.name}", torques[k], row, 1e-11)
     rows = cycle([tuple(motion[:, k].copy()) for k in range(STATES)])
-    name = f"Q, Q', Q'' of {system.tree.name}: {system.n} joints, {len(solver.multipliers)} rows"
+    what = system.tree.name + (" that floats" if base else "")
+    name = f"Q, Q', Q'' of {what}: {system.n} joints, {len(solver.multipliers)} rows"
+    own = np.array(special(*motion[:, 0]))
+    harness.require(f"{name}, its own code", own, np.array([row[0] for row in torques]), 1e-11)
     return [
         Row(name, harness.loop(lambda: solver(*next(rows)), 100), 100),
         Row(f"{name}, its own code", harness.loop(lambda: special(*next(rows)), 100), 100),
@@ -101,9 +155,9 @@ def cycle_rows() -> list[Row]:
     """The control cycle, and the forward dynamics by this package and by Pinocchio."""
     five_bar = runpy.run_path(str(EXAMPLES / "10_five_bar.py"))["five_bar"]
     rods = runpy.run_path(str(EXAMPLES / "11_delta_robot.py"))["delta_robot"]
-    system = pinned_chain(10, 2)
+    system, rng = pinned_chain(10, 2), np.random.default_rng(1)
     name = f"forward dynamics, {system.n} joints, {system.m} constraints"
-    n, tau = system.n, np.random.default_rng(1).normal(size=10)
+    n, tau = system.n, rng.normal(size=10)
     zero = np.zeros(n)
     solver = dyn.mechanisms.ConstrainedForwardDynamicsSolver(system, zero)
     state = np.zeros(solver.dof)
@@ -126,6 +180,8 @@ def cycle_rows() -> list[Row]:
         *cycles(five_bar(["left_shoulder", "right_shoulder"]), np.radians([-150, 110, -30, -110])),
         *cycles(delta_robot(), np.zeros(12)),
         *cycles(rods(), np.zeros(21)),
+        *cycles(humanoid(), np.zeros(34)),
+        *cycles(humanoid(), np.zeros(34), dyn.BaseMotion(None, *rng.normal(size=(4, 6)))),
         Row(
             f"{name}, Pinocchio", harness.loop(lambda: pin.constraintDynamics(*arguments), 100), 100
         ),

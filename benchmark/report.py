@@ -68,6 +68,7 @@ def targets(groups: Sequence[Group]) -> list[Target]:
     rnea, update, call = inverse_dynamics.RNEA, inverse_dynamics.UPDATE, inverse_dynamics.CALL
     arm, orders = "specialised", [row.name for g in groups if g.key == "orders" for row in g.rows]
     large = [row.name for g in groups if g.key == "chains" for row in g.rows]
+    loops = [row.name for g in groups if g.key == "loops" for row in g.rows]
     wanted = [
         Target("body-fixed, inside compiled code, over `pin.rnea`",
                (arm, inverse_dynamics.SPECIALISED), (arm, rnea), 0.35),
@@ -97,6 +98,14 @@ def targets(groups: Sequence[Group]) -> list[Target]:
             Target(f"{joints[-1]} joints over {joints[-2]}, Q, Q', Q''",
                    ("chains", last[-1]), ("chains", last[-2]), 1.25 * joints[-1] / joints[-2])
         )  # fmt: skip
+    if loops:
+        _, standing, _, floating, reference, forward = loops[-6:]
+        wanted += [
+            Target("humanoid with loops, its own code, floating over fixed base",
+                   ("loops", floating), ("loops", standing), 1.3),
+            Target("forward dynamics with loops, over `pin.constraintDynamics`",
+                   ("loops", forward), ("loops", reference), 1.0),
+        ]  # fmt: skip
     rows = {(group.key, row.name) for group in groups for row in group.rows}
     return [target for target in wanted if {target.row, target.over} <= rows]
 

@@ -97,6 +97,34 @@ def four_bar() -> Mechanism:
     return Mechanism(system, np.array([0.7, -0.2, 1.7]), ("crank",), {"pin": none}, [0, 1])
 
 
+def loop_on_a_loop() -> Mechanism:
+    """A four-bar on a turret, which turns about the coupler of another four-bar."""
+    crank, coupler, rocker, ground = FOUR_BAR
+    foot = 0.5  # of the turret, along x
+    places = {
+        "crank": 0.0, "coupler": crank, "turret": foot, "crank2": foot, "coupler2": foot + crank,
+        "rocker2": foot + ground, "rocker": ground,
+    }  # fmt: skip
+    tree = dyn.model_from_screws(
+        (-1, 0, 1, 2, 3, 2, -1),
+        [dyn.revolute(X if name == "turret" else Z, (x, 0, 0)) for name, x in places.items()],
+        [move((x, 0, 0)) for x in places.values()],
+        [bar(length) for length in (crank, coupler, 0.4, crank, coupler, rocker, rocker)],
+        joint_names=tuple(places),
+        gravity=DOWN,
+        name="loop_on_a_loop",
+    )
+    pins = [
+        dyn.mechanisms.LoopClosure(name, first, second, dyn.revolute(Z), move((coupler, 0, 0)),
+                                   move((rocker, 0, 0)))
+        for name, first, second in (("pin", "body2", "body7"), ("pin2", "body5", "body6"))
+    ]  # fmt: skip
+    motors = ("crank", "turret", "crank2")
+    start = np.array([0.7, -0.2, 0.4, 0.7, -0.2, 1.7, 1.7])
+    system = dyn.mechanisms.ConstrainedModel(tree, pins, motors)
+    return Mechanism(system, start, motors, {"pin": none, "pin2": none}, [0, 1, 3, 4])
+
+
 def five_bar(*motors: str) -> Mechanism:
     """The five-bar linkage of [K12] section 3.1: five joints, the last link welded to the base.
 
@@ -469,5 +497,6 @@ MOTORISED = {
     "cut at the ball": spatial_loop(),
     "cut at the cross": spatial_loop("universal"),
     "delta": delta(),
+    "loop on a loop": loop_on_a_loop(),
 }
 """Mechanisms with motors, as many as there are degrees of freedom or more."""

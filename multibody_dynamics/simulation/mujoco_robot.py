@@ -577,7 +577,7 @@ def _add_loops(mujoco: Any, spec: Any, model: MultibodyModel) -> dict[str, float
     lengths: dict[str, float] = {}
     for loop in model.loops if isinstance(model, ClosedChainModel) else ():
         points, turns = ([row for row in closure_rows(loop) if row.is_point == k] for k in (1, 0))
-        if len(points) < 3:
+        if len(points) < 3 or any(row.pitch for row in points):
             raise ModelError(
                 f"loop '{loop.name}': its cut joint slides, which MuJoCo cannot model; cut the loop"
                 " at a joint that only turns, or use the internal plant, ElasticRobot"

@@ -208,8 +208,15 @@ def test_a_cut_joint_that_slides_is_named():
     (loop,) = model.loops
     ball = np.vstack((dyn.prismatic(loop.free[0, :3]), dyn.spherical()))
     slides = dataclasses.replace(model, loops=(dataclasses.replace(loop, free=ball),))
-    with pytest.raises(dyn.ModelError, match="loop 'tip': its cut joint slides"):
-        MujocoRobot(slides, rigid(slides))
+    axis, body = (0, 0, 1), dyn.spatial_inertia(1.0, (0, 0, 0), np.eye(3))
+    tree = dyn.model_from_screws(
+        (-1, -1), [dyn.revolute(axis), dyn.prismatic(axis)], [np.eye(4)] * 2, [body] * 2
+    )
+    thread = dyn.mechanisms.LoopClosure("tip", "body1", "body2", dyn.helical(axis, (0, 0, 0), 0.01))
+    spindle = dyn.mechanisms.ConstrainedModel(tree, [thread], ["joint1"])
+    for robot in (slides, dyn.mechanisms.closed_chain(spindle, np.zeros(2))):
+        with pytest.raises(dyn.ModelError, match="loop 'tip': its cut joint slides"):
+            MujocoRobot(robot, rigid(robot))
 
 
 def test_all_kinds_of_actuators_move_as_in_elastic_robot():

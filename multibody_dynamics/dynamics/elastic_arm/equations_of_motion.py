@@ -152,7 +152,7 @@ def link_accelerations(loops, tables, scratch):
         tables.parents,
         tables.bodies,
         tables.gravity,
-        loops[0],
+        loops,
         tables.applied,
         scratch.motion,
         scratch.torques,

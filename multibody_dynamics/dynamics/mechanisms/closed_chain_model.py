@@ -38,6 +38,7 @@ from ..core import (
     as_state,
     broadcast_shapes,
     exactly,
+    product_rule,
     read_only,
     spread,
     times,
@@ -78,6 +79,7 @@ from .constrained_solvers import (
     ConstrainedMomentumSolver,
     LoopSolver,
 )
+from .constraints import constraint_terms, independent_rows
 from .loops import ConstrainedModel, LoopClosure
 from .traced_loops import (
     trace_constrained_forward_dynamics,
@@ -179,6 +181,23 @@ class ClosedChainModel(MultibodyModel):
         """
         motion, _, given = self._evaluated(rows)
         return motion[:given]
+
+    def reduction(self, *rows: Any) -> list[Array]:
+        """G^T, and its rates (..., n, N) as far as q' and q'' (..., n) are given, with q_tree' = G
+        q': from A G = 0 and its derivatives. Raises the errors of :meth:`tree_motion`."""
+        system = self.system
+        terms = constraint_terms(system, *self.tree_motion(*rows))
+        kept = independent_rows(system, terms.matrices[0], terms.scale)
+        own, others = system.actuated_indices, system.passive_indices
+        A = [matrix[..., kept, :] for matrix in terms.matrices]
+        A_d = [matrix[..., None, :, others] for matrix in A]
+        free = [-np.swapaxes(matrix[..., own], -1, -2) for matrix in A]
+        solved = product_rule.solve(np.asarray(np.linalg.inv(A_d[0])), A_d, free)
+        G = [np.zeros((*x.shape[:-1], self.body_count)) for x in solved]
+        G[0][..., own] = np.eye(self.n)
+        for each, x in zip(G, solved, strict=True):
+            each[..., others] = x
+        return G
 
     @property
     def dependent_joints(self) -> tuple[str, ...]:

@@ -22,8 +22,9 @@ from ..core import (
     as_array,
     as_state,
 )
+from ..lie import Representation, se3
 from ..model import MultibodyModel
-from ..model.records import BODY_ROW, TWIST
+from ..model.records import BODY_ROW, PLACEMENT, POSE, TWIST
 from ..recursions import momentum_pass
 from ..rigid import (
     CHECKED_STATES,
@@ -33,6 +34,7 @@ from ..rigid import (
     addresses,
     base_rows,
     body_rows,
+    joint_poses,
     spatial_jacobians,
 )
 from . import loop_recursion as at
@@ -77,7 +79,7 @@ class LoopSolver(SpecialisingSolver):
         tree = system.tree
         n, N = tree.n, tree.body_count
         bodies = np.zeros((N + 1, BODY_ROW))
-        super().__init__(tree, bodies)
+        super().__init__(tree, bodies, self._recursion)
         self.system = system
         start, chosen, rows, kept = _assembled(system, q, independent)
         m = len(kept)
@@ -88,7 +90,9 @@ class LoopSolver(SpecialisingSolver):
         self.independent = tuple(tree.joint_names[i] for i in chosen)
         self.actuated, self.passive = tuple(system.actuated or ()), system.passive
         size = max(n + m, N, at.REPORT_COLUMNS)
-        self._plan, numbers = _plan(system, self._all_rows, m, chosen)
+        self._plan, link_parents, links, numbers = _plan(system, self._all_rows, m, chosen)
+        link_bodies = np.zeros((len(links) + 1, BODY_ROW))
+        link_bodies[0, POSE : POSE + 9 : 4] = 1.0
         self._vectors = np.zeros((at.VECTORS, size))
         self._vectors[at.REPORT, at.SINGULAR] = system.rank_tolerance
         self._vectors[at.REPORT, at.OPENING] = system.consistency_tolerance
@@ -97,9 +101,10 @@ class LoopSolver(SpecialisingSolver):
         self._motions = np.zeros((1, 5, n))
         self.motion: Array = self._motions[0]
         self.multipliers: Array = self._vectors[at.MULTIPLIER, :m]
-        self._arguments: tuple[Any, ...] = (*self._constants, self._plan, numbers)
+        self._linkage = self._plan, link_parents, links, numbers
+        self._arguments: tuple[Any, ...] = (*self._constants, *self._linkage)
         self._applied = self.applied_wrenches.reshape(N, 18)
-        self._scratch = (bodies, self._wrenches, self._matrices, self._vectors)
+        self._scratch = (bodies, link_bodies, self._wrenches, self._matrices, self._vectors)
         self.start_from(start)
 
     def start_from(self, q: Array) -> None:
@@ -129,9 +134,7 @@ class LoopSolver(SpecialisingSolver):
     @property
     def kinematics(self) -> tuple[Array, ...]:
         """Buffers with which compiled code closes the loops, see :mod:`.loop_kinematics`."""
-        *_, plan, rows = self._arguments
-        _, wrenches, matrices, vectors = self._scratch
-        return plan, rows, self.motion, wrenches, matrices, vectors
+        return *self._linkage, self.motion, *self._scratch[1:]
 
     @property
     def dof(self) -> int:
@@ -155,8 +158,7 @@ class LoopSolver(SpecialisingSolver):
         body. Forward dynamics have no rates: their rows 1 and 2 are zero. Redundant rows transmit
         nothing here, see :class:`.ConstrainedInverseDynamics`.
         """
-        m = len(self._rows_kept)
-        w = self._wrenches[:m, :18].reshape(m, 3, 6)
+        m, w = len(self._rows_kept), self._unit_wrenches()
         multipliers = self._vectors[at.MULTIPLIER : at.MULTIPLIER + 3, :m]
         result = {c.name: np.zeros((3, 6)) for c in self.system.constraints}
         rates = 3 if self._has_rates else 1
@@ -167,6 +169,26 @@ class LoopSolver(SpecialisingSolver):
                     result[loop.name][k] += share * w[r, j]
         return result
 
+    def _unit_wrenches(self) -> Array:
+        """(m, 3, 6) the wrenches of unit multipliers, with two rates, in inertial axes."""
+        tree, base = self.model, self._base
+        if isinstance(base, tuple):
+            base = BaseMotion(base[0], *base[1])
+        bodies = body_rows(tree, self.motion[:3], base)[0][0]
+        sides, numbers = [], np.empty((len(self._rows_kept), LOOP_ROW))
+        for r, (loop, row) in enumerate(self._rows_kept):
+            (first, pose1), (second, pose2) = frames_in_joints(tree, loop)
+            sides += [first + 1, second + 1, 0, 0]
+            numbers[r] = row.numbers(pose1, pose2)
+        plan, wrenches = np.array([*self._plan[: at.HEADER], *sides]), np.zeros_like(self._wrenches)
+        plan[at.SIDES] = at.HEADER
+        w = at.work(plan, np.empty_like(self._matrices), np.empty_like(self._vectors))
+        at.place_rows(plan, numbers, bodies, wrenches, w)
+        for k in (1, 2):
+            at.move_rows(k, plan, numbers, bodies, wrenches)
+        return wrenches[: len(numbers), :18].reshape(-1, 3, 6)
+
+    _recursion: Representation = "spatial"
     _has_rates = True
     state: Array
     _results: tuple[Array, ...]
@@ -272,13 +294,13 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
     With `specialise`, code for this robot takes over as in :class:`.InverseDynamicsSolver`, with
     `kernel` and `wait`; None: if :func:`.specialise_solvers` asks for it. It closes the loops by a
     fixed number of Newton steps; where they do not suffice, in far or nearly singular poses, the
-    general kernel computes the same state. That one stays in use after the first access to
-    `loop_wrenches`. Parameters, other attributes and errors are those of
+    general kernel computes the same state. Parameters, other attributes and errors are those of
     :class:`.LoopSolver`; ModelError also for fewer motors than degrees of freedom.
     """
 
     update: Callable[[], int]
-    _temporary = (*LoopSolver._temporary, "_closure", "_fills_rows")
+    _recursion = "body"
+    _temporary = (*LoopSolver._temporary, "_closure")
 
     def __init__(
         self,
@@ -315,7 +337,6 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
 
     def _specialise(self) -> None:
         self._closure = np.full(_closure_size(self._plan, len(self._all_rows)), np.nan)
-        self._fills_rows = False
         last = self._vectors[at.LAST, : self.model.n]
         gravity = self._constants[2]
         arrays = table(self, self.state, gravity, last, self.motion, self.result, self._closure)
@@ -388,15 +409,6 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
     def _is_specialised(self) -> bool:
         """Whether the last update was one of the specialised kernel."""
         return bool(self._calls) and bool((abs(self._closure) <= 1.0).all())
-
-    @property
-    def loop_wrenches(self) -> Mapping[str, Array]:
-        if self._calls and not self._fills_rows:  # the specialised kernel does not fill the rows
-            self.__dict__["_fills_rows"] = True
-            self._choose_kernel()
-            self._closure[:] = np.nan
-            self._general()
-        return super().loop_wrenches
 
     def _bound(self, states: Array, motions: Array, results: Array) -> Callable[[], int]:
         return BoundCall(
@@ -509,8 +521,10 @@ class ConstrainedForwardDynamicsSolver(LoopSolver):
     def arrays(self) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         """The equations of the loops, and the scratch of :func:`.loop_accelerations`, which shares
         the buffers of this solver."""
-        (_, _, _, plan, numbers, states, _, motions, bodies, *rest) = self.update.args
-        return (numbers,), (plan, bodies, states, motions, *rest)
+        (_, _, _, plan, *loops, states, _, motions, bodies, link_bodies, wrenches, matrices,
+         vectors, torque, results) = self.update.args  # fmt: skip
+        scratch = (bodies, link_bodies, states, motions, wrenches, matrices, vectors)
+        return tuple(loops), (plan, *scratch, torque, results)
 
     def __call__(self, q: Any, qd: Any, tau: Any) -> Array:
         """q'' (dof,) as a view of `result`, for q, q' (dof,) and tau (motors,).
@@ -626,7 +640,7 @@ def _jacobian(system: ConstrainedModel, rows: Sequence[Row], q: Array) -> Array:
         )
         u = C1[:3, :3] @ row.u
         x = C2[:3, :3] @ row.x + row.is_point * C2[:3, 3]
-        w = np.concatenate([np.cross(x, u), row.is_point * u])
+        w = np.concatenate([np.cross(x, u) - row.pitch * u, row.is_point * u])
         size = max(abs(w @ J1).max(), abs(w @ J2).max(), np.finfo(float).tiny)
         result[r] = w @ (J2 - J1) / size
     return result
@@ -634,9 +648,34 @@ def _jacobian(system: ConstrainedModel, rows: Sequence[Row], q: Array) -> Array:
 
 def _plan(
     system: ConstrainedModel, rows: Sequence[Row], m: int, independent: Indices
-) -> tuple[Indices, Array]:
-    """The lists of :mod:`.loop_recursion`, and the numbers of the rows."""
+) -> tuple[Indices, Indices, Array, Array]:
+    """The lists of :mod:`.loop_recursion`, parents and joints of the links, and the numbers of the
+    rows."""
     tree = system.tree
+    sides_of = {loop.name: frames_in_joints(tree, loop) for loop, _ in rows}
+    paths_of = {
+        name: [tree.path(body) if body >= 0 else [] for body, _ in both]
+        for name, both in sides_of.items()
+    }
+    found = sorted({i for one, two in paths_of.values() for i in set(one) ^ set(two)})
+    place = {i: k for k, i in enumerate(found)}
+    zero = [*joint_poses(body_rows(tree, (np.zeros(tree.n),))[0][0, 1:]), np.eye(4)]
+
+    def on_links(body: int, pose: Array) -> tuple[int, Array]:
+        """The link or -1 to which a body is fixed at q = 0, and a pose in it."""
+        link = body
+        while link >= 0 and link not in place:
+            link = int(tree.parents[link])
+        if link != body:
+            pose = se3.inverse(zero[link]) @ zero[body] @ pose
+        return place.get(link, -1), pose
+
+    links, link_parents = np.array(tree.joint_rows)[found], np.empty(len(found), np.int64)
+    for k, i in enumerate(found):
+        B = links[k, PLACEMENT : PLACEMENT + 12]
+        pose = se3.from_rotation_translation(B[:9].reshape(3, 3), B[9:])
+        link_parents[k], pose = on_links(int(tree.parents[i]), pose)
+        B[:9], B[9:] = pose[:3, :3].ravel(), pose[:3, 3]
     actuated, passive = system.actuated_indices, system.passive_indices
     dependent = np.setdiff1d(np.arange(tree.n), independent)
     if np.array_equal(np.sort(passive), dependent):
@@ -652,15 +691,16 @@ def _plan(
     numbers = np.zeros((len(rows), LOOP_ROW))
     seen: dict[str, tuple[int, int]] = {}
     for r, (loop, row) in enumerate(rows):
-        (first, pose1), (second, pose2) = frames_in_joints(tree, loop)
+        (first, pose1), (second, pose2) = (on_links(*side) for side in sides_of[loop.name])
         if loop.name not in seen:
-            one, two = (list(tree.path(b)) if b >= 0 else [] for b in (first, second))
+            one, two = paths_of[loop.name]
             begin = paths_at + len(paths)
-            paths += [x for i in one if i not in two for x in (i, -1)]
-            paths += [x for i in two if i not in one for x in (i, 1)]
+            paths += [x for i in one if i not in two for x in (place[i], -1)]
+            paths += [x for i in two if i not in one for x in (place[i], 1)]
             seen[loop.name] = begin, paths_at + len(paths)
         sides += [first + 1, second + 1, *seen[loop.name]]
         numbers[r] = row.numbers(pose1, pose2)
     pivots = [0] * (2 * (tree.n + m))
     header = [tree.n - m, m, mode, *begins[:4].tolist(), sides_at, paths_at + len(paths), 0]
-    return np.array([*header, *np.concatenate(lists), *sides, *paths, *pivots], np.int64), numbers
+    plan = np.array([*header, *np.concatenate(lists), *sides, *paths, *pivots], np.int64)
+    return plan, link_parents, links, numbers

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..core import Array, inlined
 from ..model import MultibodyModel
-from ..recursions import store_trig
+from ..recursions import pose_recursion, store_trig
 from . import loop_recursion as at
 from .closed_chain_model import ClosedChainModel
 from .constrained_solvers import ConstrainedInverseDynamicsSolver
@@ -27,7 +27,7 @@ from .constrained_solvers import ConstrainedInverseDynamicsSolver
 forward_recursion = at.forward_recursion
 approach, move_rows, find_rate, settle = at.approach, at.move_rows, at.find_rate, at.settle
 fill_jacobian, fill_reduction, work = at.fill_jacobian, at.fill_reduction, at.work
-DOF, KEPT, CLOSED = at.DOF, at.KEPT, at.CLOSED
+DOF, KEPT, CLOSED, TRIG = at.DOF, at.KEPT, at.CLOSED, at.TRIG
 INDEPENDENT, START, REDUCTION, BINOMIAL = at.INDEPENDENT, at.START, at.REDUCTION, at.BINOMIAL
 
 
@@ -50,14 +50,18 @@ def place_joints(loops, parents, joints, state, trig, bodies):
     if len(loops) == 0:
         store_trig(joints, state, trig)
         return True
-    plan, rows, motion, wrenches, matrices, vectors, _ = loops
+    plan, link_parents, links, rows, motion, link_bodies, wrenches, matrices, vectors, _ = loops
     w = work(plan, matrices, vectors)
     for c in range(plan[DOF]):
         motion[0, plan[plan[INDEPENDENT] + c]] = state[0, c]
-    if not approach(parents, joints, plan, rows, state, motion, trig, bodies, wrenches, w):
+    if not approach(
+        link_parents, links, plan, rows, state, motion, vectors[TRIG:], link_bodies, wrenches, w
+    ):
         return False
     settle(motion.shape[1], motion, 0, w)
     plan[CLOSED] = 1
+    store_trig(joints, motion, trig)
+    pose_recursion(parents, joints, trig, motion, bodies)
     return True
 
 
@@ -65,7 +69,7 @@ def place_joints(loops, parents, joints, state, trig, bodies):
 def return_to_start(loops):
     """Let the next position be approached from the assembled one, however near the last one is."""
     if len(loops) != 0:
-        plan, _, motion, _, matrices, vectors, _ = loops
+        plan, _, _, _, motion, _, _, matrices, vectors, _ = loops
         settle(motion.shape[1], vectors, START, work(plan, matrices, vectors))
         plan[CLOSED] = 0
 
@@ -77,23 +81,25 @@ def move_bodies(k, loops, parents, joints, state, trig, bodies):
     if len(loops) == 0:
         forward_recursion(parents, joints, trig, state, max(k - 1, 0), bodies)
     else:
-        plan, rows, motion, wrenches, matrices, vectors, _ = loops
+        plan, link_parents, links, rows, motion, link_bodies, wrenches, matrices, vectors, _ = loops
         for i in range(motion.shape[1]):
             motion[k + 1, i] = 0.0
-        forward_recursion(parents, joints, trig, motion, max(k - 1, 0), bodies)
+        order = max(k - 1, 0)
+        forward_recursion(link_parents, links, vectors[TRIG:], motion, order, link_bodies)
         if k > 0:
-            move_rows(k, plan, rows, bodies, wrenches)
+            move_rows(k, plan, rows, link_bodies, wrenches)
         find_rate(
-            k + 1, parents, joints, plan, rows, motion, bodies, wrenches,
+            k + 1, link_parents, links, plan, rows, motion, link_bodies, wrenches,
             work(plan, matrices, vectors),
         )  # fmt: skip
+        forward_recursion(parents, joints, trig, motion, order, bodies)
 
 
 @inlined
 def rate_found(k, loops, state):
     """Take s^(k), k > 0, from `state`."""
     if len(loops) != 0:
-        plan, _, motion, _, matrices, _, _ = loops
+        plan, _, _, _, motion, _, _, matrices, _, _ = loops
         G = matrices[REDUCTION]
         for i in range(motion.shape[1]):
             for c in range(plan[DOF]):
@@ -105,17 +111,17 @@ def jacobian_rows(k, loops, A):
     """Where to write J^(k) for :func:`reduce_jacobian`: (rows, N), or A^(k) without loops."""
     if len(loops) == 0:
         return A[k]
-    return loops[6][k]
+    return loops[9][k]
 
 
 @inlined
 def reduce_jacobian(k, loops, joints, bodies, A):
     """A^(k) = (J G)^(k), where A is (orders, rows, n), after lower orders. Without loops, G = 1."""
     if len(loops) != 0:
-        plan, _, _, wrenches, matrices, vectors, J = loops
+        plan, _, links, _, _, link_bodies, wrenches, matrices, vectors, J = loops
         G, w = matrices[REDUCTION:], work(plan, matrices, vectors)
         if k > 0:  # closing the loops leaves A
-            fill_jacobian(k, plan, joints, bodies, wrenches, w)
+            fill_jacobian(k, plan, links, link_bodies, wrenches, w)
         fill_reduction(k, plan, G, w)
         for r in range(A.shape[1]):
             for c in range(plan[DOF]):

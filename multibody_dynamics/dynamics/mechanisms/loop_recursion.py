@@ -7,7 +7,7 @@ The independent coordinates s of a closed mechanism determine the others. Every 
 :mod:`.loop_rows` is an equation f(q) = 0 with f' = w . (V_2 - V_1), where u and x are now in
 inertial axes, u turns with the first body, x moves with the second, and
 
-    w = (cross(x, u), kind u)    is the wrench on the second body for a unit multiplier.
+    w = (cross(x, u) - h u, kind u)    is the wrench on the second body for a unit multiplier.
 
 With A = df/dq, A_d its columns of the dependent joints, and the Leibniz rule,
 
@@ -16,8 +16,11 @@ With A = df/dq, A_d its columns of the dependent joints, and the Leibniz rule,
     f^(k) = sum_j C(k-1, j) w^(j) . (V_2 - V_1)^(k-1-j)
     A^(k) = sum_j C(k, j) w^(j) . S^(k-j)
 
-so that one factorisation serves all derivatives. The torques Q of the tree, from its recursion, are
-distributed to the actuated joints by multipliers lambda: with passive joints p, [K12] (56), (57),
+so that one factorisation serves all derivatives. f depends on the joints between the two bodies of
+its loop only, whose bodies are the links here. All of this therefore happens on a smaller tree, of
+the links of all loops, on a base at rest, with the other joints at q = 0. The torques Q of the
+whole tree, from its recursion, are distributed to the actuated joints by multipliers lambda: with
+passive joints p, [K12] (56), (57),
 
     A_p^T lambda = Q_p - tau_p,    tau_a = Q_a - A_a^T lambda,
 
@@ -31,13 +34,14 @@ A_d^T y = p_d,
     G^T p = p_s - A_s^T y,    -G'^T p = G^T A'^T y,    because A G = 0 and A' G + A G' = 0.
 """
 
+import math
 from functools import partial
-from math import ceil
 from typing import NamedTuple
 
 import numpy as np
 
-from ..core import Array, Integers, compiled, inlined
+from ..codegen import cosine, sine
+from ..core import IS_COMPILED, Array, Integers, compiled, inlined
 from ..lie.screws import (
     cross,
     dot,
@@ -56,14 +60,20 @@ from ..lie.screws import (
 )
 from ..model.records import POSE, POSITION, SCREW, TWIST, WRENCH
 from ..recursions import coordinate, momentum_pass, spatial, store_trig
-from ..rigid import backward_cycle, mass_matrix_recursion
-from .loop_rows import DIRECTION, KIND, MEMBER, PLANE, VALUE
+from ..rigid import PLAIN_CYCLES, mass_matrix_recursion
+from .loop_rows import DIRECTION, KIND, MEMBER, NORMAL, PITCH, PLANE, TURNED, VALUE
 from .square_systems import factorise, solve, solve_transposed
+
+if IS_COMPILED:  # compiled code has numbers, recorded code expressions
+    from numba.extending import overload
+
+    overload(sine)(lambda angle: lambda angle: math.sin(angle))
+    overload(cosine)(lambda angle: lambda angle: math.cos(angle))
 
 forward_recursion = spatial.forward_recursion
 momentum_recursion = momentum_pass.momentum_recursion
 uncounted = partial(inlined, uncounted=True)
-_backward_cycle = backward_cycle("spatial")
+_body_fixed_cycle, _spatial_cycle = PLAIN_CYCLES["body"], PLAIN_CYCLES["spatial"]
 
 ITERATIONS = 50
 CONVERGED = 1e-14  # rad or m; a Newton step, whose square is the remaining error
@@ -105,9 +115,10 @@ PASSIVE_TORQUE = 11  # three, given
 MULTIPLIER = 14  # three
 FLOW = 17  # three: v
 REPORT = 20
-TRIG = 21  # two
+TRIG = 21  # two: of the links
 START = 23  # a closed configuration, from which far ones are approached
-VECTORS = 24
+TREE_TRIG = 24  # two
+VECTORS = 26
 
 # Columns of the row REPORT
 PROBLEM = 0
@@ -189,9 +200,16 @@ def place_rows(plan, rows, bodies, wrenches, w):
             rotate(load_rotation(bodies, b2, POSE), load_vector(rows, r, MEMBER)),
         )
         w.residual[r] = dot(u, subtract(x, c)) - rows[r, VALUE]
+        h = rows[r, PITCH]
+        if h != 0.0:
+            z = rotate(R1, load_vector(rows, r, NORMAL))
+            turned = rotate(load_rotation(bodies, b2, POSE), load_vector(rows, r, TURNED))
+            way = w.residual[r] / h
+            cosine_phi, sine_phi = dot(z, turned), dot(cross(u, z), turned)
+            w.residual[r] = h * (sine(way) * cosine_phi - cosine(way) * sine_phi)
         store_vector(wrenches, r, MEMBERS, u)
         store_vector(wrenches, r, MEMBERS + 12, x)
-        store_screw(wrenches, r, 0, (cross(x, u), scale(kind, u)))
+        store_screw(wrenches, r, 0, (muladd(-h, u, cross(x, u)), scale(kind, u)))
 
 
 @uncounted
@@ -211,7 +229,7 @@ def move_rows(k, plan, rows, bodies, wrenches):
             x = muladd(c, cross(load_vector(bodies, b2, TWIST + 6 * j), x1), x)
         store_vector(wrenches, r, MEMBERS + 3 * k, u)
         store_vector(wrenches, r, MEMBERS + 12 + 3 * k, x)
-        moment = (0.0, 0.0, 0.0)
+        moment = scale(-rows[r, PITCH], u)
         for j in range(k + 1):
             uj = load_vector(wrenches, r, MEMBERS + 3 * (k - j))
             xj = load_vector(wrenches, r, MEMBERS + 12 + 3 * j)
@@ -300,7 +318,7 @@ def strides(plan, state, w):
     for c in range(plan[DOF]):
         i = plan[plan[INDEPENDENT] + c]
         farthest = max(farthest, abs(state[0, c] - w.vectors[LAST, i]))
-    return ceil(farthest / STRIDE) if STRIDE < farthest < FARTHEST else 1
+    return math.ceil(farthest / STRIDE) if STRIDE < farthest < FARTHEST else 1
 
 
 @uncounted
@@ -545,8 +563,8 @@ def withhold(results, first):
 
 # Plain arrays; a named tuple would add 0.2 us per field to every call from Python
 def _inverse_dynamics(
-    parents, joints, gravity, plan, rows, states, applied, motions, bodies, wrenches, matrices,
-    vectors, results,
+    parents, joints, gravity, plan, link_parents, links, rows, states, applied, motions, bodies,
+    link_bodies, wrenches, matrices, vectors, results,
 ):  # fmt: skip
     """Inverse dynamics with rates of states (count, 5, dof) that follow each other.
 
@@ -556,14 +574,15 @@ def _inverse_dynamics(
     Returns the number of states before the first one that fails; the row REPORT of `vectors` says
     why, and the results from there on are NaN.
     """
-    w, torques, trig = work(plan, matrices, vectors), vectors[TORQUE:], vectors[TRIG:]
+    w, torques, trig = work(plan, matrices, vectors), vectors[TORQUE:], vectors[TREE_TRIG:]
     for k in range(states.shape[0]):
         if not move(
-            4, parents, joints, plan, rows, states[k], motions[k], trig, bodies, wrenches, w
+            4, link_parents, links, plan, rows, states[k], motions[k], vectors[TRIG:], link_bodies,
+            wrenches, w,
         ) or not prepare_motors(plan, w):  # fmt: skip
             withhold(results, k)
             return k
-        _backward_cycle(parents, joints, gravity, 2, motions[k], applied, trig, bodies, torques)
+        _body_fixed_cycle(parents, joints, gravity, 2, motions[k], applied, trig, bodies, torques)
         for order in range(3):
             distribute(order, plan, w, results[k])
     return states.shape[0]
@@ -643,8 +662,8 @@ def solve_reduced(plan, M, G, reduced, torque, result, motion, w):
 
 # Plain arrays, as above
 def _forward_dynamics(
-    parents, joints, gravity, plan, rows, states, applied, motions, bodies, wrenches, matrices,
-    vectors, torques, results,
+    parents, joints, gravity, plan, link_parents, links, rows, states, applied, motions, bodies,
+    link_bodies, wrenches, matrices, vectors, torques, results,
 ):  # fmt: skip
     """Forward dynamics of states in the independent coordinates; returns as `_inverse_dynamics`.
 
@@ -652,16 +671,19 @@ def _forward_dynamics(
     """
     w, dof, n = work(plan, matrices, vectors), plan[DOF], plan[DOF] + plan[KEPT]
     M, reductions, reduced = matrices[INERTIA], matrices[REDUCTION:], matrices[REDUCED_INERTIA]
-    G, M_tree, torques_of_tree, trig = reductions[0], M[:n, :n], vectors[TORQUE:], vectors[TRIG:]
+    G, M_tree, of_tree, trig = reductions[0], M[:n, :n], vectors[TORQUE:], vectors[TREE_TRIG:]
     composite = bodies[:, WRENCH:]  # unused after the backward pass
     for k in range(states.shape[0]):
         for c in range(dof):
             states[k, 2, c] = 0.0
         motion = motions[k]
-        if not move(2, parents, joints, plan, rows, states[k], motion, trig, bodies, wrenches, w):
+        if not move(
+            2, link_parents, links, plan, rows, states[k], motion, vectors[TRIG:], link_bodies,
+            wrenches, w,
+        ):  # fmt: skip
             withhold(results, k)
             return k
-        _backward_cycle(parents, joints, gravity, 0, motion, applied, trig, bodies, torques_of_tree)
+        _spatial_cycle(parents, joints, gravity, 0, motion, applied, trig, bodies, of_tree)
         mass_matrix_recursion(parents, joints, bodies, composite, M_tree)
         fill_reduction(0, plan, reductions, w)
         if not solve_reduced(plan, M_tree, G, reduced, torques[k], results[k], motion, w):
@@ -674,18 +696,19 @@ forward_dynamics_cycle = compiled(_forward_dynamics)
 
 
 def _loop_accelerations(
-    parents, joints, gravity, rows, applied, motion, torques, plan, bodies, states, motions,
-    wrenches, matrices, vectors, given, results,
+    parents, joints, gravity, loops, applied, motion, torques, plan, bodies, link_bodies, states,
+    motions, wrenches, matrices, vectors, given, results,
 ):  # fmt: skip
     """Write q'' of the independent joints under their torques to the third row of `motion`; False
-    where that fails. The arguments from `plan` on are the buffers of a solver, see
+    where that fails. `loops` and the arguments from `plan` on are those of a solver, see
     :attr:`.ConstrainedForwardDynamicsSolver.arrays`."""
+    link_parents, links, rows = loops
     for c in range(plan[DOF]):
         states[0, 0, c], states[0, 1, c] = motion[0, c], motion[1, c]
         given[0, c] = torques[0, c]
     done = _forward_dynamics(
-        parents, joints, gravity, plan, rows, states, applied, motions, bodies, wrenches, matrices,
-        vectors, given, results,
+        parents, joints, gravity, plan, link_parents, links, rows, states, applied, motions, bodies,
+        link_bodies, wrenches, matrices, vectors, given, results,
     )  # fmt: skip
     for c in range(plan[DOF]):
         motion[2, c] = results[0, 0, c]
@@ -712,23 +735,27 @@ def reduce_row(plan, row, result, w):
 
 # Plain arrays, as above
 def _momentum(
-    parents, joints, gravity, plan, rows, states, applied, motions, bodies, wrenches, matrices,
-    vectors, passes, results,
+    parents, joints, gravity, plan, link_parents, links, rows, states, applied, motions, bodies,
+    link_bodies, wrenches, matrices, vectors, passes, results,
 ):  # fmt: skip
     """p, beta and g of states (count, 3, dof) in the rows of `results` (count, 3, dof).
 
     passes : (N + 1, MOMENTUM_ROW) scratch. Applied wrenches do not count. Returns as
     `_inverse_dynamics`.
     """
-    w, trig, of_tree = work(plan, matrices, vectors), vectors[TRIG:], vectors[TORQUE:]
+    w, trig, of_tree = work(plan, matrices, vectors), vectors[TREE_TRIG:], vectors[TORQUE:]
     for k in range(states.shape[0]):
         motion, result = motions[k], results[k]
         for c in range(plan[DOF]):
             states[k, 2, c] = 0.0
-        if not move(2, parents, joints, plan, rows, states[k], motion, trig, bodies, wrenches, w):
+        if not move(
+            2, link_parents, links, plan, rows, states[k], motion, vectors[TRIG:], link_bodies,
+            wrenches, w,
+        ):  # fmt: skip
             withhold(results, k)
             return k
-        fill_jacobian(1, plan, joints, bodies, wrenches, w)
+        fill_jacobian(1, plan, links, link_bodies, wrenches, w)
+        store_trig(joints, motion, trig)
         momentum_recursion(parents, joints, gravity, trig, motion, passes, of_tree)
         reduce_row(plan, of_tree[0], result[0], w)
         for r in range(plan[KEPT]):

@@ -7,12 +7,15 @@ With the pose (R, p) of the second frame in the first one, each row is
 
     u . (R x + p - c) = 0    the point x of the second body stays in a plane through c, normal to u
     u . R x = value          the direction x keeps its angle to the direction u of the first body
+    h sin(s / h - phi) = 0   a screw of pitch h along u has advanced by s = u . (R x + p - c) and
+                             turned by phi, from z of the first body to a direction of the second
 
-and both have the form w . (V_second - V_first) for their rate, with the wrench w = (cross(x, u), u)
-or (cross(x, u), 0) in inertial axes; see :mod:`.loop_recursion`. The rows cover every cut joint
-that first slides along fixed directions of the first frame and then turns about axes through one
-point: weld, revolute, prismatic, cylindrical, planar, universal and spherical joints, and a ball
-that slides.
+and all have the form w . (V_second - V_first) for their rate where they hold, with the wrench
+w = (cross(x, u), u), (cross(x, u), 0) or (cross(x, u) - h u, u) in inertial axes; see
+:mod:`.loop_recursion`. The third row is smooth over all turns of the screw. The rows cover every
+cut joint that first slides along fixed directions of the first frame and then turns about axes
+through one point, and any single screw: weld, revolute, prismatic, helical, cylindrical, planar,
+universal and spherical joints, and a ball that slides.
 """
 
 from typing import NamedTuple
@@ -33,11 +36,14 @@ VALUE = 1
 DIRECTION = 2  # u
 PLANE = 5  # c
 MEMBER = 8  # x
-LOOP_ROW = 11
+PITCH = 11  # h, m/rad; 0 for all but a screw
+NORMAL = 12  # z
+TURNED = 15  # the direction of the second body that is z at phi = 0
+LOOP_ROW = 18
 
 
 class LoopRow(NamedTuple):
-    """One equation of a cut joint; u and c in the first frame, x in the second."""
+    """One equation of a cut joint; u, c and z in the first frame, x in the second."""
 
     name: str
     is_point: bool
@@ -45,6 +51,7 @@ class LoopRow(NamedTuple):
     c: Array
     x: Array
     value: float
+    pitch: float = 0.0
 
     def numbers(self, first: Array, second: Array) -> Array:
         """The row (LOOP_ROW,) for frames with the poses `first` and `second` in their bodies."""
@@ -55,19 +62,34 @@ class LoopRow(NamedTuple):
         if self.is_point:
             row[PLANE : PLANE + 3] = first[:3, :3] @ self.c + first[:3, 3]
             row[MEMBER : MEMBER + 3] += second[:3, 3]
+        if self.pitch:
+            z = _complement(self.u[None])[0]
+            row[PITCH] = self.pitch
+            row[NORMAL : NORMAL + 3], row[TURNED : TURNED + 3] = (
+                first[:3, :3] @ z,
+                second[:3, :3] @ z,
+            )
         return row
 
 
 def closure_rows(loop: LoopClosure) -> list[LoopRow]:
     """The 6 - k rows of a cut joint with k free screws, points first.
 
-    Raises ModelError for a joint that is not of the form above, such as a helical one.
+    Raises ModelError for a joint that is not of the form above.
     """
     slides, turns = _slides_and_turns(loop)
-    axes = turns[:, :3]
+    axes, pitch = turns[:, :3], 0.0
     blocked = _complement(slides)
+    if len(axes) == 1 and not len(slides):
+        (axis,) = axes
+        pitch = float(axis @ turns[0, 3:])
+        if abs(pitch) > SMALL:
+            turns = turns - np.concatenate((np.zeros(3), pitch * axis))
+            blocked = np.array([*_complement(axes), axis])
     centre = _centre(loop, turns, blocked if loop.is_lower_pair else np.eye(3))
     rows = [_row(loop, "translation along", True, d, centre, centre, 0.0, named=d) for d in blocked]
+    if abs(pitch) > SMALL:
+        rows[-1] = rows[-1]._replace(pitch=pitch)
     if len(axes) == 0:
         pairs = [(np.eye(3)[i], np.eye(3)[(i + 1) % 3]) for i in range(3)]
     elif len(axes) == 1:
@@ -142,9 +164,8 @@ def _centre(loop: LoopClosure, turns: Array, blocked: Array) -> Array:
     centre = np.linalg.lstsq(matrix, wanted, rcond=None)[0]
     if np.any(abs(matrix @ centre - wanted) > SMALL * (1 + abs(wanted).max(initial=0.0))):
         raise ModelError(
-            f"loop '{loop.name}': the axes of its joint have no common point, or one of them is a "
-            "helical axis; add a body and joints to the tree in its place, and cut the loop "
-            "elsewhere"
+            f"loop '{loop.name}': the axes of its joint have no common point, or one of several is "
+            "helical; add a body and joints to the tree in its place, and cut the loop elsewhere"
         )
     return np.asarray(centre)
 

@@ -32,10 +32,10 @@ class LoopKernel(SpecialisedKernel):
 
     def __init__(self, solver: "LoopSolver", *, moving: bool = False) -> None:
         self._solver = solver
-        plan, rows, *_ = solver.kinematics
+        plan, parents, links, rows, *_ = solver.kinematics
         digest = hashlib.sha256(plan[: at.PIVOTS].tobytes())
-        digest.update(plan[at.HEADER : plan[at.PIVOTS]].tobytes())
-        digest.update(rows.tobytes())
+        for array in (plan[at.HEADER : plan[at.PIVOTS]], parents, links, rows):
+            digest.update(array.tobytes())
         digest.update(repr(solver.system.consistency_tolerance).encode())
         super().__init__(solver.model, moving=moving, structure=digest.hexdigest())
 

@@ -17,16 +17,16 @@ entries all lie within -1 and 1 if the other results are valid. NaN does not. In
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..codegen import Program, cosine, sine
-from ..recursions import coordinate, generic_trig, momentum_pass, spatial
+from ..recursions import generic_trig, momentum_pass, spatial
 from ..rigid import (
     STATE_ONLY,
     TracedInputs,
+    TracedRobot,
     initial_bodies,
     mass_matrix_recursion,
     result_names,
@@ -45,18 +45,9 @@ REMAINING = 1e-12  # rad or m; the largest step that may be left
 SINGULAR = 1e-3  # the smallest sine of the angle between a column of A_d and those before it
 
 
-def joints_in_loops(plan: Any, rows: int, joints: Any) -> NDArray[np.bool_]:
-    """Which joints (n,) move a body of a loop relative to another one."""
-    found = np.zeros(plan[at.DOF] + plan[at.KEPT], dtype=bool)
-    for at_row in range(plan[at.SIDES], plan[at.SIDES] + 4 * rows, 4):
-        for i in plan[plan[at_row + 2] : plan[at_row + 3] : 2]:
-            found[int(coordinate(joints, i))] = True
-    return found
-
-
 class RecordedLoops:
-    """The loops of a mechanism over expressions. They are closed on a base at rest, and while the
-    joints outside of them rest at zero, since nothing in a loop depends on these.
+    """The loops of a mechanism over expressions. They are closed on the tree of their links alone,
+    and for a base at rest.
 
     names : of the rows of the state that are inputs, each (dof,). motion : (5, n) of all joints.
     """
@@ -69,7 +60,7 @@ class RecordedLoops:
         wrench_rows: int = 1,
         pause: Callable[[], object] = lambda: None,
     ) -> None:
-        tree, (plan, rows, *_) = solver.model, solver.kinematics
+        tree, (plan, parents, links, rows, *_) = solver.model, solver.kinematics
         n, dof, m = tree.n, int(plan[at.DOF]), int(plan[at.KEPT])
         self.n, self.m, self.plan, self.inputs = n, m, plan, inputs
         self.robot = traced_robot(tree, names, inputs, wrench_rows, pause, count=dof)
@@ -80,53 +71,57 @@ class RecordedLoops:
         size = max(n + m, tree.body_count, at.REPORT_COLUMNS)
         self.vectors: Objects = np.zeros((at.VECTORS, size), dtype=object)
         self.matrices: Objects = np.zeros((at.MATRICES, size, size), dtype=object)
-        self.bodies = initial_bodies(self.robot._replace(base=None), "spatial")
+        self._links = parents, links.astype(object), plan
+        self._bodies = initial_bodies(self.robot._replace(parents=parents, base=None), "spatial")
         self.work = at.work(plan, self.matrices, self.vectors)
         self._rows, self._opening = rows, solver.system.consistency_tolerance
         self._wrenches = np.zeros((len(rows), at.WRENCHES_ROW), dtype=object)
         self._last = self.robot.more("last", n)
         self.motion: Objects = np.zeros((5, n), dtype=object)
-        moves = joints_in_loops(plan, len(rows), self.robot.joints)[self.independent]
-        self.motion[:, self.independent] = np.where(moves, self.robot.state[:, :dof], 0.0)
+        self.motion[:, self.independent] = self.robot.state[:, :dof]
         self.motion[0, self.dependent] = self._last[self.dependent]
 
     def close(self) -> OrthogonalColumns:
         """Close the loops; returns the factors of A_d."""
-        parents, joints, plan, w = self._tree
+        parents, links, plan = self._links
+        motion, bodies, w = self.motion, self._bodies, self.work
         for _ in range(STEPS + 1):
-            self.trig = generic_trig(joints, self.motion[0], sine, cosine)
-            spatial.forward_recursion(parents, joints, self.trig, self.motion, 0, self.bodies)
-            at.place_rows(plan, self._rows, self.bodies, self._wrenches, w)
-            at.fill_jacobian(0, plan, joints, self.bodies, self._wrenches, w)
+            self._trig = generic_trig(links, motion[0], sine, cosine)
+            spatial.forward_recursion(parents, links, self._trig, motion, 0, bodies)
+            at.place_rows(plan, self._rows, bodies, self._wrenches, w)
+            at.fill_jacobian(0, plan, links, bodies, self._wrenches, w)
             self.factors = orthogonalise(self.matrices[0][: self.m, self.dependent])
             step = self.factors.solve(w.residual[: self.m])
-            closed = self.motion[0].copy()
-            self.motion[0, self.dependent] -= step
-        self.motion[0] = closed
+            closed = motion[0].copy()
+            motion[0, self.dependent] -= step
+        motion[0] = closed
         redundant = w.residual[self.m : len(self._rows)]
         self._closure = [*(step / REMAINING), *(redundant / self._opening)]
         return self.factors
 
     def move(self, order: int, rates: int) -> None:
         """q' ... q^(order) of all joints, A' ... A^(rates), after :meth:`close`."""
-        parents, joints, plan, w = self._tree
-        motion, bodies, wrenches = self.motion, self.bodies, self._wrenches
+        parents, links, plan = self._links
+        motion, bodies, wrenches, w = self.motion, self._bodies, self._wrenches, self.work
         for k in range(1, order + 1):
             if k > 1:
-                spatial.forward_recursion(parents, joints, self.trig, motion, k - 2, bodies)
+                spatial.forward_recursion(parents, links, self._trig, motion, k - 2, bodies)
                 at.move_rows(k - 1, plan, self._rows, bodies, wrenches)
             at.rate_defect(k, plan, bodies, wrenches, w)
             w.step[: self.m] = self.factors.solve(w.residual[: self.m])
-            at.add_rate(k, parents, joints, plan, motion, bodies, w)
+            at.add_rate(k, parents, links, plan, motion, bodies, w)
         for k in range(1, rates + 1):
-            at.fill_jacobian(k, plan, joints, bodies, wrenches, w)
-        self.motion[:, self.independent] = self.robot.state[:, : len(self.independent)]
-        self.trig = generic_trig(joints, self.motion[0], sine, cosine)
+            at.fill_jacobian(k, plan, links, bodies, wrenches, w)
+
+    def tree(self) -> TracedRobot:
+        """The whole tree, in the motion of all its joints."""
+        trig = generic_trig(self.robot.joints, self.motion[0], sine, cosine)
+        return self.robot._replace(state=self.motion, trig=trig)
 
     def compute_torques(self, order: int) -> None:
         """Q and its first `order` derivatives of the tree, without its constraints."""
-        moving = self.robot._replace(state=self.motion, trig=self.trig)
-        torques, _ = traced_inverse_dynamics(moving, "body", order, bool(self.inputs.wrenches))
+        has_wrenches = bool(self.inputs.wrenches)
+        torques, _ = traced_inverse_dynamics(self.tree(), "body", order, has_wrenches)
         self.vectors[at.TORQUE : at.TORQUE + order + 1, : self.n] = torques
 
     def reduced(self, row: Objects) -> tuple[Objects, Objects]:
@@ -151,10 +146,6 @@ class RecordedLoops:
         closure += list(way / at.STRIDE)
         own = {"motion": self.motion[:rows], "closure": closure}
         return self.robot.program(results | own | (further or {}))
-
-    @property
-    def _tree(self) -> tuple[Any, Any, Any, Any]:
-        return self.robot.parents, self.robot.joints, self.plan, self.work
 
 
 def trace_constrained_inverse_dynamics(
@@ -219,12 +210,10 @@ def trace_constrained_momentum(solver: "LoopSolver") -> Program:
     loops = RecordedLoops(solver, state_names(2))
     loops.close()
     loops.move(2, 1)
-    _, parents, joints, gravity, *_ = loops.robot
+    _, parents, joints, gravity, motion, trig, *_ = loops.tree()
     passes = np.zeros((len(parents) + 1, momentum_pass.MOMENTUM_ROW), dtype=object)
     p, beta, _ = of_tree = np.zeros((3, loops.n), dtype=object)
-    momentum_pass.momentum_recursion(
-        parents, joints, gravity, loops.trig, loops.motion, passes, of_tree
-    )
+    momentum_pass.momentum_recursion(parents, joints, gravity, trig, motion, passes, of_tree)
     momentum, y = loops.reduced(p)
     beta += y @ loops.matrices[1][: loops.m, : loops.n]
     return loops.program(2, {"momentum": momentum, "bias": loops.reduced(beta)[0]})
@@ -239,7 +228,6 @@ def trace_constrained_forward_dynamics(
     "motion" (2, n) and "closure".
     """
     loops = RecordedLoops(solver, state_names(2), inputs)
-    _, parents, joints, *_ = loops.robot
     n, m, plan, A = loops.n, loops.m, loops.plan, loops.matrices[0]
     actuated = plan[plan[at.ACTUATED] : plan[at.PASSIVE]]
     torque = np.zeros(n, dtype=object)
@@ -247,9 +235,10 @@ def trace_constrained_forward_dynamics(
     loops.close()
     loops.move(2, 0)
     loops.compute_torques(0)
-    spatial.forward_recursion(parents, joints, loops.trig, loops.motion, 0, loops.bodies)
-    composite, M = loops.bodies[:, at.WRENCH :], np.zeros((n, n), dtype=object)
-    mass_matrix_recursion(parents, joints, loops.bodies, composite, M)
+    tree, M = loops.tree(), np.zeros((n, n), dtype=object)
+    bodies = initial_bodies(tree, "spatial")
+    spatial.forward_recursion(tree.parents, tree.joints, tree.trig, tree.state, 0, bodies)
+    mass_matrix_recursion(tree.parents, tree.joints, bodies, bodies[:, at.WRENCH :], M)
     G = np.zeros((n, len(loops.independent)), dtype=object)
     for c, i in enumerate(loops.independent):
         G[i, c] = 1.0

@@ -140,7 +140,7 @@ addresses                         its argument
 CHECKED_STATES                    number of states at which it must agree with the general code
 TOLERANCE                         how closely
 CYCLES                            {representation: compiled inverse dynamics of one state}
-backward_cycle                    its second half, for compiled code that calls it
+PLAIN_CYCLES                      the same, for compiled code that calls it
 mass_matrix_recursion             M from the poses and joint screws of all bodies, the same
 forward_dynamics_cycle            compiled forward dynamics of a batch of states
 plain_forward_dynamics_cycle      the same for one state, for compiled code that calls it
@@ -252,8 +252,8 @@ from .rigid_body import (
 )
 from .rnea import (
     CYCLES,
+    PLAIN_CYCLES,
     InverseDynamics,
-    backward_cycle,
     base_wrench,
     generic_inverse_dynamics,
     interbody_wrenches,
@@ -322,7 +322,7 @@ __all__ = [
     "STATE_ONLY", "state_names", "result_names", "traced_inverse_dynamics", "SpecialisingSolver",
     "SpecialisedKernel",
     "addresses", "CHECKED_STATES", "TOLERANCE",
-    "CYCLES", "backward_cycle", "mass_matrix_recursion", "forward_dynamics_cycle",
+    "CYCLES", "PLAIN_CYCLES", "mass_matrix_recursion", "forward_dynamics_cycle",
     "plain_forward_dynamics_cycle", "forward_dynamics_scratch",
     "forward_arrays", "ForwardArrays",
     "ModelSolver", "pseudo_inertias", "base_rows", "body_rows", "joint_poses", "spatial_jacobians",

@@ -13,6 +13,7 @@ from mechanisms import (
     FOUR_BAR,
     JOINTS,
     MOTORISED,
+    Z,
     closed_tree,
     delta,
     five_bar,
@@ -25,7 +26,7 @@ from mechanisms import (
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.resources import share_directory
 from reference import error
-from robots import random_base
+from robots import random_base, random_inertia
 
 Inverse = dyn.mechanisms.ConstrainedInverseDynamicsSolver
 Forward = dyn.mechanisms.ConstrainedForwardDynamicsSolver
@@ -125,9 +126,26 @@ def test_pinocchio_agrees_on_forward_dynamics(seed, free):
     assert error(found, pinocchio_acceleration(system, q, qd, tau)[chosen]) < 1e-11
 
 
-@pytest.mark.parametrize(
-    "joint", [j for j in JOINTS if j not in ("helical", "two parallel hinges")]
-)
+def test_a_screw_closes_a_loop_over_several_turns():
+    """A motor turns a spindle, whose nut slides in a guide and pushes a carriage."""
+    pitch = 0.01
+    tree = dyn.model_from_screws(
+        (-1, -1), [dyn.revolute(Z), dyn.prismatic(Z)], [np.eye(4)] * 2,
+        [random_inertia(np.random.default_rng(k)) for k in range(2)],
+        joint_names=("spindle", "nut"),
+    )  # fmt: skip
+    thread = dyn.mechanisms.LoopClosure(
+        "thread", "body1", "body2", dyn.helical(Z, (0, 0, 0), -pitch)
+    )
+    solver = Inverse(dyn.mechanisms.ConstrainedModel(tree, [thread], ["spindle"]), np.zeros(2))
+    for angle in np.arange(0.0, 20.0, 0.05):
+        found = np.array(solver(*np.array([[angle], [3.0], [-2.0], [5.0], [7.0]])))
+        np.testing.assert_allclose(solver.motion[:, 1], pitch * solver.motion[:, 0], atol=1e-12)
+    spindle, nut = np.array(dyn.inverse_dynamics(tree, *solver.motion)).T
+    assert error(found[:, 0], spindle + pitch * nut) < 1e-12
+
+
+@pytest.mark.parametrize("joint", [name for name in JOINTS if name != "two parallel hinges"])
 def test_every_cut_joint(joint):
     system, q = loop_in_tree(JOINTS[joint])
     solver = Inverse(system, q)

@@ -75,7 +75,7 @@ def test_twists_and_jacobians_of_all_orders(name):
 def test_a_position_is_closed_near_the_last_one_or_as_from_the_start():
     model = ROBOTS["five-bar"]
     loops, *_ = robot = arrays(model)
-    motion, vectors, state = loops[2], loops[5], robot[3]
+    motion, vectors, state = loops[4], loops[8], robot[3]
     state[0] = model.home
     guess = model.assembled + np.array([0.0, 2.5, 2.0, 0.0, 0.0])
     other = mechanisms.assemble(model.system, guess, fixed=model.joint_names)

@@ -12,7 +12,7 @@ from multibody_dynamics.dynamics import se3
 from multibody_dynamics.dynamics.mechanisms.loop_rows import closure_rows
 
 SUPPORTED = {
-    **{name: X for name, X in JOINTS.items() if name not in ("helical", "two parallel hinges")},
+    **{name: X for name, X in JOINTS.items() if name != "two parallel hinges"},
     "slides and cross": np.vstack(
         [dyn.prismatic((1, 0.2, 0)), dyn.prismatic((0, 1, 0.1)), JOINTS["universal"]]
     ),
@@ -28,9 +28,11 @@ def loop(free):
 
 
 def residuals(rows, D):
-    """f of the rows for the pose D of the second frame in the first one."""
+    """f of the rows for the pose D of the second frame in the first one; turns up to half a one."""
     R, p = D[:3, :3], D[:3, 3]
-    return np.array([row.u @ (R @ row.x + row.is_point * p - row.c) - row.value for row in rows])
+    f = np.array([row.u @ (R @ row.x + row.is_point * p - row.c) - row.value for row in rows])
+    screws = np.array([row.pitch * row.u for row in rows])
+    return f - screws @ se3.log(D)[:3]
 
 
 def chain(free, x):
@@ -68,7 +70,7 @@ def test_names_of_rows():
 @pytest.mark.parametrize(
     ("free", "message"),
     [
-        (JOINTS["helical"], "no common point, or one of them is a helical axis"),
+        (np.stack([JOINTS["helical"], dyn.revolute((1, 0, 0))]), "or one of several is helical"),
         (JOINTS["two parallel hinges"], "parallel axes"),
         (
             np.stack([dyn.revolute((1, 0, 0)), dyn.revolute((0, 1, 0), (0, 0, 1))]),

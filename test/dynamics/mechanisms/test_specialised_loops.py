@@ -10,7 +10,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from mechanisms import FOUR_BAR, delta, five_bar, four_bar
+from mechanisms import FOUR_BAR, JOINTS, delta, five_bar, four_bar, loop_in_tree, loop_on_a_loop
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.codegen import Calls
 from reference import error
@@ -26,6 +26,7 @@ MECHANISMS = {
     "five-bar, motors at other joints": five_bar("b", "d"),
     "five-bar, 3 motors": five_bar("a", "c", "e"),
     "delta": delta(),
+    "loop on a loop": loop_on_a_loop(),
 }
 
 
@@ -96,10 +97,10 @@ def test_what_the_kernel_does_not_compute_is_left_to_the_general_one():
     for loop, wrench in special.loop_wrenches.items():
         general(*row)
         assert error(wrench, general.loop_wrenches[loop]) < 1e-12
-    assert special.kernel == "general"
+    assert special.kernel == "specialised"
 
 
-@pytest.mark.parametrize("name", ["five-bar", "delta"])
+@pytest.mark.parametrize("name", ["five-bar", "loop on a loop"])
 def test_a_moving_base_has_code_of_its_own(name):
     general, special = solvers(name)
     rows = list(cycles(general, 20))
@@ -125,6 +126,16 @@ def test_a_moving_base_has_code_of_its_own(name):
     special.set_base(None)
     assert error(np.array(special(*rows[0])), at_rest) < 1e-12
     assert special._is_specialised()
+
+
+def test_a_screw_in_a_loop():
+    system, q = loop_in_tree(JOINTS["helical"])
+    solver = dyn.mechanisms.ConstrainedInverseDynamicsSolver
+    general, special = (solver(system, q, specialise=chosen) for chosen in (False, True))
+    assert special.wait() == "specialised"
+    for row in cycles(general, 20):
+        assert error(np.array(special(*row)), np.array(general(*row))) < 1e-12
+        assert special._is_specialised()
 
 
 def test_far_positions_are_approached_as_by_the_general_kernel():

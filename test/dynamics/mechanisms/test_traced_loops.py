@@ -159,7 +159,7 @@ def test_what_is_not_valid_is_reported(what):
     elif what == "steps":  # so open that three steps do not close it
         last[system.indices(system.passive)] += (0.5, -0.5, 0.5)
     else:  # the planar chain is tilted against its base
-        rows = solver.kinematics[1]
+        rows = solver.kinematics[3]
         rows[len(solver.multipliers) :, 1] += 2e-6
         program = trace_constrained_inverse_dynamics(solver)
     closure = evaluate(program, 2, state, last)["closure"]

@@ -30,6 +30,7 @@ from ...core import (
     by_robot,
     check_sequence,
     leibniz,
+    product,
     read_only,
     times,
     transposed,
@@ -246,12 +247,9 @@ def _inertial_columns(model: MultibodyModel, rows: Array, base: BaseMotion | Non
 
 @answers(_inertial_columns, ClosedChainModel)
 def _reduced_columns(model: ClosedChainModel, rows: Array, base: BaseMotion | None) -> list[Array]:
-    """G^T Y of the tree with G = dq/ds, since the loops do no work."""
-    if len(rows) > 3:
-        model.require_tree("the rate of the regressor")
-    _, G = model.tree_motion(rows[0][..., None, :], np.eye(model.n))  # transposed
-    (Y,) = _inertial_columns(model.tree, np.stack(model.tree_motion(*rows)), base)
-    return [G @ Y]
+    """G^T Y of the tree with G = dq/ds, since the loops do no work; with rates."""
+    Y = _inertial_columns(model.tree, np.stack(model.tree_motion(*rows)), base)
+    return product(model.reduction(*rows[: len(Y)]), Y)
 
 
 def inertial_columns(model: MultibodyModel, pose: Scalars, V: list[Scalars]) -> list[Scalars]:
