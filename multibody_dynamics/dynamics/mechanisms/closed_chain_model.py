@@ -57,7 +57,6 @@ from ..rigid import (
     forward_kinematics,
     frame_pose,
     gravity_forces,
-    gravity_gradient,
     inverse_dynamics,
     inverse_solver,
     jacobian,
@@ -89,8 +88,6 @@ from .traced_loops import (
 )
 
 Solver = TypeVar("Solver", bound=LoopSolver)
-
-SLOW = 1e-8  # rad/s or m/s, of a motion so slow that only gravity changes its torques
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -409,17 +406,6 @@ def _as_coordinates(model: ClosedChainModel, q: Any) -> Array:
 def _at_rest(model: ClosedChainModel, base: BaseMotion | None) -> None:
     if base is not None:
         model.require_tree("the argument `base`")
-
-
-@answers(gravity_gradient, ClosedChainModel)
-def _gravity_gradient(model: ClosedChainModel, q: Any) -> Array:
-    """dg/dq_j is Q' over the speed of a motion of joint j alone, so slow that velocities do not
-    count: no difference of two torques, hence no cancellation."""
-    q, n = _as_coordinates(model, q), model.n
-    still = np.zeros(n)
-    rate = inverse_dynamics(model, q[..., None, :], SLOW * np.eye(n), still, still).tau_dot
-    assert rate is not None
-    return np.swapaxes(rate, -1, -2) / SLOW
 
 
 @answers(mass_matrix, ClosedChainModel)

@@ -283,7 +283,6 @@ def inverse_dynamics_derivatives(
     return InverseDynamicsDerivatives(*parts)
 
 
-@by_robot
 def gravity_gradient(model: MultibodyModel, q: Any) -> Array:
     """dg/dq (..., n, n) of :func:`.gravity_forces` at q (..., n), N m or N per rad or m.
 

@@ -94,7 +94,8 @@ class MotionConstraints:
     def _dependent(self, rows: Array) -> list[tuple[Array, Array]]:
         """Positions and speeds of the joints that the loops determine, and how steeply they follow
         the motors."""
-        model, parts = self.limits.model, []
+        model = self.limits.model
+        parts: list[tuple[Array, Array]] = []
         if not isinstance(model, ClosedChainModel):
             return parts
         tangents = loop_tangents(model, *rows[:3])

@@ -3,6 +3,7 @@
 
 """Optimal motions: better than random ones, within all limits, repeatable, also in parallel."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import identification as idn
 from multibody_dynamics.dynamics.core import DynamicsError, InputError
-from robots import two_link_planar
+from robots import CONFIG, two_link_planar
 
 FORM = idn.FourierForm(period=4.0, harmonics=3, repetitions=1.0, ramp=0.5)
 
@@ -143,3 +144,18 @@ def _at(x):
     pose = np.eye(4)
     pose[0, 3] = x
     return pose
+
+
+def test_joints_that_loops_determine_keep_their_limits():
+    files = CONFIG / "mechanisms" / "five_bar.urdf"
+    model = dyn.mechanisms.load_robot(files, files.with_suffix(".yaml"))
+    own = model.system.passive_indices
+    room = model.dependent_limits._replace(
+        lower=model.assembled[own] - 0.2, upper=model.assembled[own] + 0.2
+    )
+    limits = idn.ExcitationLimits.of(replace(model, dependent_limits=room), acceleration=20.0)
+    criterion = idn.InformationCriterion(idn.TorqueColumns(limits.model), np.full(model.n, 0.3))
+    best = idn.optimal_excitation(criterion, limits, FORM, starts=1, iterations=10)
+    motion = best.motion.sample(np.linspace(0.0, best.motion.duration, 2000))
+    travel = model.configuration(motion[:, 0])[:, own] - model.assembled[own]
+    assert 0.09 < np.abs(travel).max() < 0.2  # of the middle; the margin is 10 %
