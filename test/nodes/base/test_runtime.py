@@ -85,8 +85,8 @@ def start(ros: RosHarness, **parameters) -> tuple[NodeProcess, list[str]]:
     return node, steps
 
 
-IMPORTS = """
-import gc, sys
+PROGRAM = """
+import atexit, gc, sys, threading
 sys.orig_argv[:] = [sys.executable, "-m", "multibody_dynamics.nodes.trajectory_node"]
 from multibody_dynamics.nodes.base import runtime
 
@@ -94,14 +94,21 @@ def node():
     print(gc.isenabled())
     raise runtime.ParameterError("enough is known")
 
+threading.Thread(target=threading.Event().wait).start()  # waits, like those of the middleware
+atexit.register(print, "cleaned up")
 print(gc.isenabled())
-runtime.run_here(node)
+runtime.run(node)
 """
 
 
-def test_garbage_is_collected_from_the_start_of_a_node_on_and_not_while_it_imports():
-    done = subprocess.run([sys.executable, "-c", IMPORTS], capture_output=True, text=True)
-    assert done.stdout.split() == ["False", "True"], done.stderr
+def test_the_program_of_a_node_from_its_imports_to_its_end():
+    """Garbage is collected from its start on; no thread is waited for, or ended on its way."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=300
+    )
+    assert done.stdout.splitlines() == ["False", "True", "cleaned up"]
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+    assert done.stderr.endswith("enough is known\n")
 
 
 def test_wrong_ros_arguments_end_a_node_in_one_line(ros):
