@@ -8,7 +8,7 @@ configuration, and returns with its results how far they can be trusted.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -107,7 +107,8 @@ def trace_constrained_inverse_dynamics(
     for k in range(1, order + 1):
         at.fill_jacobian(k, plan, links, bodies, wrenches, w)
 
-    trig = generic_trig(robot.joints, motion[0], sine, cosine)
+    joints: Any = robot.joints
+    trig = generic_trig(joints, motion[0], sine, cosine)
     moving = robot._replace(state=motion, trig=trig)
     required, _ = traced_inverse_dynamics(moving, "body", order, bool(inputs.wrenches))
     vectors[at.TORQUE : at.TORQUE + order + 1, :n] = required
