@@ -280,7 +280,7 @@ class Calls(NeverCopied):
     def __init__(
         self,
         python: Callable[[], Any],
-        state: Sequence[Array],
+        state: Array | Sequence[Array],
         result: tuple[Any, ...],
         table: Sequence[Array],
         guarded: Array,

@@ -132,7 +132,7 @@ class LoopSolver(SpecialisingSolver):
         super().set_model(model if is_tree else model.tree)
 
     @property
-    def kinematics(self) -> tuple[Array, ...]:
+    def kinematics(self) -> tuple[Any, ...]:
         """Buffers with which compiled code closes the loops, see :mod:`.loop_kinematics`."""
         return *self._linkage, self.motion, *self._scratch[1:]
 
@@ -174,7 +174,7 @@ class LoopSolver(SpecialisingSolver):
         tree, base = self.model, self._base
         if isinstance(base, tuple):
             base = BaseMotion(base[0], *base[1])
-        bodies = body_rows(tree, self.motion[:3], base)[0][0]
+        bodies = body_rows(tree, list(self.motion[:3]), base)[0][0]
         sides, numbers = [], np.empty((len(self._rows_kept), LOOP_ROW))
         for r, (loop, row) in enumerate(self._rows_kept):
             (first, pose1), (second, pose2) = frames_in_joints(tree, loop)
