@@ -83,7 +83,7 @@ class BacklashSpring(PiecewisePolynomial):
         super().__post_init__()
 
     @cached_property
-    def contact_torque(self) -> float:  # type: ignore[override]
+    def contact_torque(self) -> float:
         """Q_b in N m."""
         return float(self.base.stiffness(0.0)) * self.gap / 2.0
 

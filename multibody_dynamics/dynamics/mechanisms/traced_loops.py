@@ -17,7 +17,7 @@ entries all lie within -1 and 1 if the other results are valid. NaN does not. In
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -115,7 +115,8 @@ class RecordedLoops:
 
     def tree(self) -> TracedRobot:
         """The whole tree, in the motion of all its joints."""
-        trig = generic_trig(self.robot.joints, self.motion[0], sine, cosine)
+        joints: Any = self.robot.joints
+        trig = generic_trig(joints, self.motion[0], sine, cosine)
         return self.robot._replace(state=self.motion, trig=trig)
 
     def compute_torques(self, order: int) -> None:
