@@ -19,7 +19,7 @@ MEMORY = {  # MB of address space: libraries, machine code, stacks of threads
     "node": 2000,  # 1740 once active
     "command": 800,
 }
-FILE_SIZE = 1  # MB: logs, and the middleware's shared memory
+FILE_SIZE = {"node": 1, "command": 0}  # MB: logs, and the middleware's shared memory
 FILES = 32  # open files, 16 once configured: libraries, sockets
 THREADS = {"node": 24, "command": 1}  # of the middleware, and their own
 
@@ -36,7 +36,7 @@ def insufficient_limit(program: str = "node") -> str:
     is none."""
     for name, least, unit, what, option in (
         ("RLIMIT_AS", MEMORY[program], " MB", "the address space of this process", "-v"),
-        ("RLIMIT_FSIZE", FILE_SIZE, " MB", "the size of its files", "-f"),
+        ("RLIMIT_FSIZE", FILE_SIZE[program], " MB", "the size of its files", "-f"),
         ("RLIMIT_NOFILE", FILES, "", "the number of its open files", "-n"),
     ):
         allowed = resource.getrlimit(getattr(resource, name))[0] if resource else -1

@@ -26,7 +26,7 @@ OPEN_FILES = resource.RLIMIT_NOFILE, 16, "number of its open files is limited to
         ("nodes.trajectory_node", "", *MEMORY, "node"),
         ("tools.cli", "compose trajectory_node", *MEMORY, "node"),
         ("tools.cli", "inspect a.urdf", MEMORY[0], 3 * 10**8, "limited to 300 MB", "command"),
-        ("tools.cli", "validate a.csv --urdf a.urdf", *FILE_SIZE, "command"),
+        ("tools.cli", "validate a.csv --urdf a.urdf", *OPEN_FILES, "command"),
     ],
 )
 def test_the_limit_with_which_a_process_cannot_work_is_named(
