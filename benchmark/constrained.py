@@ -20,8 +20,7 @@ from multibody_dynamics import dynamics as dyn
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 PERIOD, STATES = 0.5, 500  # s, of a motion of all independent joints at 1 kHz
-LENGTHS = (10, 300, 1000)
-PINNED = (2, 40)
+SIZES = ((10, 2), (1000, 2), (300, 40))  # joints and pins
 
 
 def pinned_chain(n: int, pins: int) -> dyn.mechanisms.ConstrainedModel:
@@ -190,7 +189,6 @@ def cycle_rows() -> list[Row]:
 
 
 def groups(_: argparse.Namespace) -> list[Group]:
-    sizes = [(n, 2) for n in LENGTHS] + [(300, pins) for pins in PINNED if pins != 2]
     rows = [
         Row(
             f"{n} joints, {3 * pins} constraints",
@@ -198,7 +196,7 @@ def groups(_: argparse.Namespace) -> list[Group]:
             3,
             60,
         )
-        for n, pins in sizes
+        for n, pins in SIZES
     ]
     title = "forward dynamics of a chain with loops, one state, from Python"
     in_cycle = "mechanisms with loops in the control cycle, one state, from Python"

@@ -189,8 +189,8 @@ class Twins:
         assert np.isfinite(torque).all()
         if self.c.state != "inactive":
             mine, wanted = self.c.desired_theta, self.python.desired_theta
-            atol = 1e-11 * max(1.0, np.abs(wanted).max())  # near a singular pose, motors are far
-            np.testing.assert_allclose(mine, wanted, rtol=0.0, atol=atol, err_msg=self.c.state)
+            # Near a singular pose, motors may be so far that it is their last digit.
+            np.testing.assert_allclose(mine, wanted, rtol=1e-15, atol=1e-11, err_msg=self.c.state)
         self.largest = max(self.largest, float(np.abs(self.python.torque).max()))
         difference = float(np.abs(torque - self.python.torque).max())
         self.error = max(self.error, difference / self.largest)
