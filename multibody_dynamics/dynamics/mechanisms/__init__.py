@@ -73,6 +73,7 @@ from .constrained_solvers import (
     ConstrainedMomentumSolver,
 )
 from .constraints import constraint_matrices, constraint_residual, redundant_constraints
+from .loop_derivatives import LoopTangents, loop_tangents
 from .loop_kinematics import (
     jacobian_rows,
     move_bodies,
@@ -85,7 +86,6 @@ from .loop_kinematics import (
 from .loop_memory import LoopMemory
 from .loop_recursion import STRIDE, loop_accelerations
 from .loop_rows import closure_rows
-from .loop_tangents import LoopTangents, loop_tangents
 from .loops import ConstrainedModel, ConstraintMatrix, LoopClosure
 from .mechanism_description import close_loops, load_mechanism, load_robot
 from .motion_subspaces import CompositeJoint, ExponentialJoint, Joint, SphericalJoint

@@ -16,7 +16,7 @@ with derivatives G_ij = df/dY_ij thus changes as
 at constant G. The gradient with respect to q, q', q'' follows by running the recursions of V, A and
 S backwards, from the tips to the base (reverse mode of automatic differentiation: A. Griewank,
 A. Walther, "Evaluating Derivatives", SIAM 2008, ch. 3), at about three times the cost of Y itself.
-With loops, Y = G^T Y_tree, and the motion of the tree follows that of the motors (`loop_tangents`).
+With loops, Y = G^T Y_tree, and the motion of the tree is that of the motors (`loop_derivatives`).
 """
 
 from typing import Any
