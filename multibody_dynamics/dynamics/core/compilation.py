@@ -155,13 +155,14 @@ def _cache() -> tuple[Path | None, dict[str, str]]:
     """`cache_directory`, and `module_digests` of this library, by complete names."""
     variables = (CACHE_VARIABLE, "NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
     chosen = next(filter(None, map(os.environ.get, variables)), None)
-    bases = []
+    bases, fallback = [], None
     with suppress(RuntimeError):  # without HOME, a user may have no home folder at all
         bases.append(Path(chosen or Path.home() / ".cache") / "multibody_dynamics")
     user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
-    fallback = Path(tempfile.gettempdir()) / f"multibody_dynamics-{user}"
+    with suppress(FileNotFoundError):  # nor a temporary folder that can be written
+        bases.append(fallback := Path(tempfile.gettempdir()) / f"multibody_dynamics-{user}")
     sources = Path(__file__).parents[1]
-    for base in (*bases, fallback):
+    for base in bases:
         try:
             base.mkdir(parents=True, exist_ok=True, mode=0o700)
             if not _is_private(base, user):
