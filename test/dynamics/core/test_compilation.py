@@ -252,8 +252,10 @@ def test_damaged_files_of_the_cache_are_written_again(copy, tmp_path):
     assert "Warning" not in said
 
 
-def test_a_full_disk_costs_only_the_cache(copy, tmp_path):
-    limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+@pytest.mark.parametrize("size", [1000, 0])
+def test_a_full_disk_costs_only_the_cache(copy, tmp_path, size):
+    """Even if nothing at all can be written, as Python's search for a temporary folder does."""
+    limited = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))\n"
     done = python(limited + MULTIPLY, first=copy, **{CACHE_VARIABLE: str(tmp_path)})
     product, hits, _ = json.loads(done.stdout)
     assert hits == 0
