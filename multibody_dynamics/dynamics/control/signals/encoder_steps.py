@@ -5,7 +5,8 @@
 velocities between the steps of coarse ones.
 
 The smallest change so far is never less than the resolution, and comes down to it, or to the noise,
-as soon as the arm moves slowly. From rest, where every motion begins, the first changes already do.
+as soon as the arm moves slowly. From rest, where every motion begins, the first changes already do;
+a change back counts half, as a single wrong position and the return from it are no steps.
 
 Each change shows when the joint has passed an edge, in the middle of a step. The velocity is the
 distance of the last two edges by the time between them (the fixed-position method, as opposed to
@@ -17,6 +18,7 @@ from typing import Annotated, NamedTuple
 from ...core import Array, Field, Integers, compiled_exactly, inlined_exactly
 
 KNOWN = 2  # changes, after which the smallest one counts as the resolution
+SEEN = 1 + 2 * KNOWN  # a first position, and twice the changes
 RELAY = 3.0  # times its limit, by which a step may change a torque: less follows the steps
 COARSEST = 0.1  # rad or m, with 6 bits; a greater change is no step
 UNKNOWN = 1e30  # s, between edges
@@ -32,7 +34,7 @@ class EncoderSteps(NamedTuple):
     theta: Annotated[Array, Field("rad or m, of the motors", ("m",))]
     link_least: Annotated[Array, Field("rad or m, smallest change of each link", ("n",))]
     motor_least: Annotated[Array, Field("rad or m, of each motor", ("m",))]
-    link_values: Annotated[Integers, Field("positions of each link, up to KNOWN + 1", ("n",))]
+    link_values: Annotated[Integers, Field("what is known of each link, up to SEEN", ("n",))]
     motor_values: Annotated[Integers, Field("of each motor", ("m",))]
     link_step: Annotated[Array, Field("rad or m, resolution of each link; 0: not known", ("n",))]
     motor_step: Annotated[Array, Field("rad or m, of each motor", ("m",))]
@@ -62,10 +64,11 @@ def note_changes(s, first, position, last, least, values, step):
         elif abs(change) > ROUNDING:
             last[i] = position[i]
             if abs(change) <= COARSEST:
-                note_edge(s, first + i, change, position[i])
                 least[i] = abs(change) if values[i] == 1 else min(abs(change), least[i])
-                values[i] = min(values[i] + 1, KNOWN + 1)
-                step[i] = least[i] if values[i] > KNOWN else 0.0
+                more = 1 if change * s.edge_change[first + i] < 0.0 else 2
+                values[i] = min(values[i] + more, SEEN)
+                step[i] = least[i] if values[i] == SEEN else 0.0
+                note_edge(s, first + i, change, position[i])
 
 
 @inlined_exactly

@@ -67,6 +67,13 @@ def test_it_is_not_known_before_some_changes_and_rounding_is_none():
     assert steps_of(3.0 * places) == 0.0  # leaps
 
 
+def test_a_wrong_position_and_the_return_from_it_are_no_steps():
+    at_rest = np.full(9, 0.3)
+    wrong, again = at_rest + 0.05 * (np.arange(9) == 4), at_rest + 0.05 * (np.arange(9) % 4 == 3)
+    assert steps_of(wrong) == 0.0
+    assert steps_of(again) == pytest.approx(0.05)  # an encoder at the edge of its step
+
+
 def test_the_coarsest_encoder_exceeds_what_it_needs_most():
     needed = np.array([0.1, np.inf]), np.array([0.2, 0.1, 0.1])
     steps = np.array([0.25, 9.0]), np.array([0.2, 0.4, 0.0])
