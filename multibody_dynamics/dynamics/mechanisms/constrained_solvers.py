@@ -5,7 +5,7 @@
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -274,9 +274,11 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
 
     The motion is that of the independent joints; all other joints follow from the loops. To avoid
     all copies, fill `solver.state` (5, dof), call `solver.update()` and read `solver.result`
-    (3, motors). The results are views that the next call overwrites. With more motors than degrees
-    of freedom, the torques are those of least norm, "minimum_torque" in
-    :func:`.constrained_inverse_dynamics`.
+    (3, motors). The results are views that the next call overwrites.
+
+    choice : with more motors than degrees of freedom, "minimum_torque" or "minimum_force" as in
+        :func:`.constrained_inverse_dynamics`, with the wrench of each cut joint about its
+        centre, a point of the second body.
 
     state : (5, dof) rows q ... q'''' of the joints `independent`, rad or m and per s^k.
     result : (3, motors) rows Q, Q', Q'' of the joints `actuated`, N m or N and per s^k.
@@ -308,9 +310,15 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
         q: Any,
         *,
         independent: Sequence[str] | None = None,
+        choice: Literal["minimum_torque", "minimum_force"] = "minimum_torque",
         specialise: bool | None = False,
     ) -> None:
         super().__init__(system, q, independent)
+        if choice not in ("minimum_torque", "minimum_force"):
+            raise InputError(f"choice must be minimum_torque or minimum_force, got {choice!r}")
+        self._choice = choice
+        if choice == "minimum_force" and self._plan[at.LEAST] == at.LEAST_NORM:
+            self._plan[at.LEAST] = at.LEAST_FORCE
         if len(self.actuated) < self.dof:
             raise ModelError(
                 f"robot '{self.model.name}': {self.dof} degrees of freedom, but motors on only "
@@ -360,7 +368,7 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
     def _agrees(self, moving: bool, address: int) -> bool:
         start = self._vectors[at.START, : self.model.n].copy()
         general = ConstrainedInverseDynamicsSolver(
-            self.system, start, independent=self.independent, specialise=False
+            self.system, start, independent=self.independent, choice=self._choice, specialise=False
         )
         n, last = self.model.n, general._vectors[at.LAST, : self.model.n]
         motion, found = np.empty((5, n)), np.empty_like(general.result)

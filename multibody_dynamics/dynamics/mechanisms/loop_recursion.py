@@ -101,7 +101,8 @@ HEADER = 10
 # How the torques are distributed
 SHARED_FACTORS = 0  # the passive joints are the dependent ones
 OWN_FACTORS = 1
-LEAST_NORM = 2
+LEAST_NORM = 2  # of the torques
+LEAST_FORCE = 3  # the least norm of the multipliers
 
 # Rows of `vectors` (VECTORS, s)
 LAST = 0  # three: q, q', q'' of the last closed configuration
@@ -463,7 +464,8 @@ def move(order, parents, joints, plan, rows, state, motion, trig, bodies, wrench
 
 @uncounted
 def least_norm_system(plan, A, K):
-    """K = [[A^T, 1_a], [A, 0]] for the unknowns lambda and v, transposed."""
+    """K = [[A^T, 1_a], [A, 0]] for the unknowns lambda and v, transposed; for the least norm of
+    lambda, K = [[A_p^T, 0], [0, 1_a], [-1, A]], whose v_a is zero."""
     m, n = plan[KEPT], plan[DOF] + plan[KEPT]
     for r in range(m + n):
         for c in range(m + n):
@@ -473,6 +475,11 @@ def least_norm_system(plan, A, K):
             K[r, c] = K[m + c, n + r] = A[0, r, c]
     for c in range(plan[ACTUATED], plan[PASSIVE]):
         K[m + plan[c], plan[c]] = 1.0
+    if plan[LEAST] == LEAST_FORCE:
+        for r in range(m):
+            K[r, n + r] = -1.0
+            for c in range(plan[ACTUATED], plan[PASSIVE]):
+                K[r, plan[c]] = 0.0
 
 
 @uncounted
@@ -508,12 +515,15 @@ def motor_conditions(k, plan, w):
                 entry = w.jacobians[j, r, c] * vectors[MULTIPLIER + k - j, r]
                 total -= BINOMIAL[k, j] * entry
         needed[c] = total
-    if plan[LEAST] != LEAST_NORM:
+    if plan[LEAST] < LEAST_NORM:
         for c in range(m):
             w.rhs[c] = needed[plan[plan[PASSIVE] + c]]
         return m
     for c in range(n):
         w.rhs[c] = needed[c]
+    if plan[LEAST] == LEAST_FORCE:
+        for c in range(plan[ACTUATED], plan[PASSIVE]):
+            w.rhs[plan[c]] = 0.0
     for r in range(m):
         total = 0.0
         for j in range(1, k + 1):
@@ -530,7 +540,7 @@ def drive_motors(k, plan, w, result):
     m, n = plan[KEPT], plan[DOF] + plan[KEPT]
     for r in range(m):
         w.vectors[MULTIPLIER + k, r] = w.step[r]
-    if plan[LEAST] == LEAST_NORM:
+    if plan[LEAST] >= LEAST_NORM:
         for c in range(n):
             w.vectors[FLOW + k, c] = w.step[m + c]
     first = plan[ACTUATED]

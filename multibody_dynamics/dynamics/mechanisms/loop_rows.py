@@ -100,8 +100,8 @@ def closure_rows(loop: LoopClosure) -> list[LoopRow]:
         pairs = []
     for u, x in pairs:
         turn = np.cross(x, u)
-        turn = turn / np.linalg.norm(turn)
-        value = float(u @ x)
+        size = float(np.linalg.norm(turn))
+        u, turn, value = u / size, turn / size, float(u @ x) / size
         rows.append(_row(loop, "rotation about", False, u, np.zeros(3), x, value, named=turn))
     return rows
 

@@ -191,7 +191,7 @@ def _with_torques(
     if plan[at.LEAST] == at.OWN_FACTORS:
         passive = plan[at.PASSIVE]
         motors = orthogonalise(loops.matrices[0][:m, plan[passive : passive + m]])
-    elif plan[at.LEAST] == at.LEAST_NORM:
+    elif plan[at.LEAST] >= at.LEAST_NORM:
         at.least_norm_system(plan, w.jacobians, w.motor_factors)
         motors = orthogonalise(w.motor_factors[: m + n, : m + n])
     torques = np.zeros((order + 1, plan[at.PASSIVE] - plan[at.ACTUATED]), dtype=object)

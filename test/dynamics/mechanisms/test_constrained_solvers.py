@@ -158,6 +158,44 @@ def test_every_cut_joint(joint):
         assert error(found, expected[k]) < 1e-11
 
 
+AXIS = (0.3, -0.5, 0.8)
+CENTRED = {
+    "weld": (), "hinge": dyn.revolute(AXIS), "slide": dyn.prismatic(AXIS), "ball": dyn.spherical(),
+    "sleeve": dyn.cylindrical(AXIS), "plane": dyn.planar(AXIS),
+    "cross": dyn.universal((0, 0, 0), AXIS, (1, 0, 0)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("joint", CENTRED)
+def test_the_least_forces(joint):
+    """With one motor, or two, more than degrees of freedom. In NumPy, they are about the origin of
+    the first frame, which is the centre of the joint; that of a slide moves away from it."""
+    closed, q = loop_in_tree(CENTRED[joint])
+    own = Inverse(closed, q).independent
+    further = [name for name in closed.tree.joint_names if name not in own]
+    rates = np.random.default_rng(1).uniform(-1, 1, (5, closed.n))
+    rates[0] = q
+    motion = dyn.mechanisms.consistent_motion(closed, *rates, fixed=own)
+    for more in (1, 2):
+        system = dyn.mechanisms.ConstrainedModel(
+            closed.tree, closed.constraints, [*own, *further[:more]]
+        )
+        expected = dyn.mechanisms.constrained_inverse_dynamics(
+            system, *motion, choice="minimum_force"
+        )
+        for specialise in (False, True):
+            solver = Inverse(
+                system, q, independent=own, choice="minimum_force", specialise=specialise
+            )
+            solver.wait()
+            rows = [row[system.indices(own)] for row in motion]
+            found = solver(*rows)
+            for k in range(1 if joint in ("slide", "sleeve", "plane") else 3):
+                assert error(found[k], expected[k][system.actuated_indices]) < 1e-10
+    with pytest.raises(dyn.InputError, match="choice must be"):
+        Inverse(system, q, choice="unique")
+
+
 @pytest.mark.parametrize("name", ["five-bar", "cut at the cross", "delta"])
 def test_moving_base_and_applied_wrenches(name):
     system, solver, motion, rows = case(name)
