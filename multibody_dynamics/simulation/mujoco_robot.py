@@ -35,7 +35,13 @@ import numpy as np
 from scipy.linalg import eigvalsh
 
 from ..dynamics.core import Array, DynamicsError, InputError, ModelError, NeverCopied, as_array
-from ..dynamics.elastic import Actuator, Actuators, Spring, motor_motion
+from ..dynamics.elastic import (
+    Actuator,
+    Actuators,
+    Spring,
+    motor_motion,
+    resting_second_outputs,
+)
 from ..dynamics.lie import se3
 from ..dynamics.mechanisms import ClosedChainModel, closure_rows
 from ..dynamics.model import MultibodyModel, inertia
@@ -181,10 +187,9 @@ class MujocoRobot(NeverCopied):
             for name in ("coulomb", "coulomb_velocity", "viscous")
         )
         self.stiffness: Array = np.zeros((2, len(actuators.variable_joints)))
+        self.stiffness[0] = resting_second_outputs(actuators)
         self._free: dict[int, tuple[float, float]] = {}  # ranges of stiffnesses without a motor
         for _, actuator, _, j in actuators.each():
-            if actuator.second_output is not None:
-                self.stiffness[0, j] = np.mean(actuator.second_output_range(np.array(0.0)))
             if actuator.input_range is not None:
                 self._free[j] = actuator.input_range
 
@@ -195,8 +200,8 @@ class MujocoRobot(NeverCopied):
     def reset(self, q: Any, qd: Any = None, *, theta: Any = None, thetad: Any = None) -> None:
         """Set the links to q, q' (n,) and the motors to theta, theta' (m,); see :class:`.Plant`.
 
-        Variable joints start with the second outputs `stiffness`: initially the middle of their
-        range at zero torque.
+        Variable joints start with the second outputs `stiffness`: initially the middle of what
+        springs and motors hold at zero torque.
         """
         actuators, data = self.actuators, self._data
         n, m = self.n, len(actuators.motors)

@@ -79,6 +79,7 @@ ITERATIONS = 50
 CONVERGED = 1e-14  # rad or m; a Newton step, whose square is the remaining error
 ROUNDING = 1e-9  # smaller steps that no longer shrink consist of rounding error
 LONGEST_STEP = 0.5  # rad or m
+LONGEST_WAY = 1.0  # rad or m; where more steps lead, the mechanism is assembled in another way
 STRIDE = 0.1  # rad or m, of the independent joints from one closed configuration to the next
 FARTHEST = 1e3  # rad or m; a longer way is not gone
 INERTIAL = 1e-14  # a smaller pivot of the reduced mass matrix, over its diagonal, counts as zero
@@ -275,7 +276,7 @@ def close(parents, joints, plan, rows, motion, trig, bodies, wrenches, w):
     The step after the last factorisation is at most of the size CONVERGED, or of rounding error.
     """
     m, dependent = plan[KEPT], plan[DEPENDENT]
-    previous = 1e300
+    previous, way = 1e300, 0.0
     is_closed = False
     for _ in range(ITERATIONS):
         store_trig(joints, motion, trig)
@@ -292,9 +293,10 @@ def close(parents, joints, plan, rows, motion, trig, bodies, wrenches, w):
         for c in range(m):
             length = max(length, abs(w.step[c]))
         is_closed = length <= CONVERGED or (length <= ROUNDING and length > 0.25 * previous)
-        if is_closed or not length < 1e300:
+        if is_closed or not way < LONGEST_WAY:
             break
         previous = length
+        way += min(length, LONGEST_STEP)
         share = min(1.0, LONGEST_STEP / length)
         for c in range(m):
             motion[0, plan[dependent + c]] -= share * w.step[c]
