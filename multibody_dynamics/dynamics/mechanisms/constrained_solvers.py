@@ -96,6 +96,7 @@ class LoopSolver(SpecialisingSolver):
         self._vectors = np.zeros((at.VECTORS, size))
         self._vectors[at.REPORT, at.SINGULAR] = system.rank_tolerance
         self._vectors[at.REPORT, at.OPENING] = system.consistency_tolerance
+        self._vectors[at.REPORT, at.CLOSED_MARGIN] = np.inf
         self._matrices = np.zeros((at.MATRICES, size, size))
         self._wrenches = np.zeros((len(rows), at.WRENCHES_ROW))
         self._motions = np.zeros((1, 5, n))
@@ -221,12 +222,13 @@ class LoopSolver(SpecialisingSolver):
         if problem == at.NONE:
             return ""
         if problem == at.NOT_CLOSED:
-            near = f"; the pose is nearly singular, margin {self.margin:.1e}"
+            margin = float(self._vectors[at.REPORT, at.CLOSED_MARGIN])
+            near = f"; the last one is nearly singular, margin {margin:.1e}"
             return (
                 f"{self._all_rows[k][1].name}: no configuration found near the last one "
                 f"({self._last()}), an error of {amount:.3g} remains; the independent joints may "
                 f"be out of reach, or have moved too far in one step (see `restart`)"
-                f"{near if self.margin < NEAR else ''}"
+                f"{near if margin < NEAR else ''}"
             )
         if problem == at.DEPENDENT_ROW:
             return (

@@ -129,7 +129,8 @@ AMOUNT = 2
 MARGIN = 3  # the smallest pivot of the last factorisation, relative to its row
 SINGULAR = 4  # the smallest pivot that is accepted
 OPENING = 5  # the largest residual of the dependent rows that is accepted
-REPORT_COLUMNS = 6
+CLOSED_MARGIN = 6  # the smallest pivot at the last pose at which the loops were closed
+REPORT_COLUMNS = 7
 
 # Problems
 NONE = 0
@@ -311,6 +312,7 @@ def close(parents, joints, plan, rows, motion, trig, bodies, wrenches, w):
     if worst >= m and not abs(w.residual[worst]) <= w.vectors[REPORT, OPENING]:
         report(w, DEPENDENT_ROW, worst, w.residual[worst])
         return False
+    w.vectors[REPORT, CLOSED_MARGIN] = margin
     return True
 
 
