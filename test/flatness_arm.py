@@ -16,10 +16,10 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
+from multibody_dynamics.dynamics.mechanisms import load_robot
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
 from multibody_dynamics.nodes.base.messages import SECOND, nanoseconds, set_stamp
 from multibody_dynamics.resources import share_directory
-from multibody_dynamics.tools.base.models import load_robot
 from ros_harness import PATIENCE, RosHarness
 
 NODE = "flatness_controller_node"

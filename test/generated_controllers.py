@@ -17,9 +17,9 @@ import pytest
 
 from elastic_arms import MOTOR, SMALL, Arm, series
 from multibody_dynamics.dynamics.elastic import Actuators, Rigid, load_actuators
+from multibody_dynamics.dynamics.mechanisms import load_robot
 from multibody_dynamics.dynamics.model import load_urdf
 from multibody_dynamics.simulation.compiled_controller import CompiledController
-from multibody_dynamics.tools.base.models import load_robot
 from multibody_dynamics.tools.robot.c_package import write
 from multibody_dynamics.tools.robot.controller_package import controller_package
 from multibody_dynamics.tools.robot.generated_design import (

@@ -132,7 +132,7 @@ def test_the_tip_of_a_five_bar_follows_a_straight_line(ros):
 
 def test_recorded_motors_of_a_five_bar_are_compared_with_its_model(ros):
     """Efforts of its motors, with those joints that have none in the same messages."""
-    node = ros.start("validation_node", FIVE_BAR | {"cutoff": 8.0})
+    node = ros.start("validation_node", FIVE_BAR | {"cutoff": 8.0, "output": ""})
     found = [
         ros.record(JointState, f"validation_node/{topic}")
         for topic in ("residual", "predicted_effort")

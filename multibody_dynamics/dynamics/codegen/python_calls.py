@@ -148,10 +148,13 @@ sized: {_member("sizes")} {_member("strides")} {_member("data")}
   %has_length = icmp eq i64 %size, %length
   %is_dense = icmp eq i64 %stride, 8
   %fits = and i1 %has_length, %is_dense
-  br i1 %fits, label %each_number, label %refuse
+  br i1 %fits, label %fitting, label %refuse
+fitting:
+  %is_empty = icmp eq i64 %length, 0
+  br i1 %is_empty, label %row_is_finite, label %each_number
 each_number:
-  %k = phi i64 [0, %sized], [%k.next, %each_number]
-  %infinite = phi i1 [false, %sized], [%infinite.next, %each_number]
+  %k = phi i64 [0, %fitting], [%k.next, %each_number]
+  %infinite = phi i1 [false, %fitting], [%infinite.next, %each_number]
   %from = getelementptr i64, ptr %row.data, i64 %k
   %to = getelementptr i64, ptr %target, i64 %k
   %number = load i64, ptr %from, align 1

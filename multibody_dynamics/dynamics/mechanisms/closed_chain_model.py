@@ -8,8 +8,8 @@ determine all other joints, as couplings do in a tree, but not linearly. What co
 robot is answered for its coordinates,
 
     inverse_solver, momentum_solver, forward_arrays              in every cycle
-    inverse_dynamics, mass_matrix, gravity_forces, gravity_gradient, kinetic_energy,
-    potential_energy                                             at the design
+    inverse_dynamics, inverse_dynamics_derivatives, mass_matrix, gravity_forces,
+    kinetic_energy, potential_energy, reduction                  at the design
     trace_inverse_dynamics, trace_gravity_forces, trace_momentum, trace_forward_dynamics
     forward_kinematics, frame_pose, jacobian, jacobian_dot, moved_by
 

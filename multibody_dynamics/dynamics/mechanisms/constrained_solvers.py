@@ -96,7 +96,6 @@ class LoopSolver(SpecialisingSolver):
         self._vectors = np.zeros((at.VECTORS, size))
         self._vectors[at.REPORT, at.SINGULAR] = system.rank_tolerance
         self._vectors[at.REPORT, at.OPENING] = system.consistency_tolerance
-        self._vectors[at.REPORT, at.CLOSED_MARGIN] = np.inf
         self._matrices = np.zeros((at.MATRICES, size, size))
         self._wrenches = np.zeros((len(rows), at.WRENCHES_ROW))
         self._motions = np.zeros((1, 5, n))
@@ -113,6 +112,7 @@ class LoopSolver(SpecialisingSolver):
         self._vectors[at.LAST : at.LAST + 3] = 0.0
         self._vectors[at.LAST, : self.model.n] = q
         self._vectors[at.START, : self.model.n] = q
+        self._vectors[at.REPORT, at.CLOSED_MARGIN] = np.inf
         self._plan[at.CLOSED] = 0
 
     def restart(self, q: Any) -> Array:
@@ -239,7 +239,9 @@ class LoopSolver(SpecialisingSolver):
             joint = self.independent[k]
             return f"joint '{joint}' has no inertia to accelerate"
         columns = at.DEPENDENT if problem == at.SINGULAR_POSE else at.PASSIVE
-        joint = tree.joint_names[min(self._plan[self._plan[columns] + k], tree.n - 1)]
+        if columns == at.PASSIVE and k >= len(self.passive):
+            return f"singular pose near {self._last()}: its motors cannot hold it ({amount:.1e})"
+        joint = tree.joint_names[self._plan[self._plan[columns] + k]]
         loops = ", ".join(f"'{name}'" for name in self._loops_of(joint))
         held = ", ".join(self.independent if problem == at.SINGULAR_POSE else self.actuated)
         return (
@@ -360,7 +362,7 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
         """Update by the general kernel."""
         if self.kernel == "specialised":
             self._plan[at.CLOSED] = 0  # its factors are not those of the last configuration
-            self._closure[:] = np.nan
+        self._closure[:] = np.nan
         return self._compiled()
 
     def _run_general(self) -> None:
@@ -462,6 +464,7 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
         results = np.zeros((len(states), 3, len(self.actuated)))
         if self._calls:
             self._plan[at.CLOSED] = 0
+            self._closure[:] = np.nan
         done = self._bound(states, motions, results)()
         if done < len(states):
             raise self._fail(f", state {done}")

@@ -16,7 +16,7 @@ from math import ceil, nan
 from typing import Annotated, NamedTuple
 
 from ..core import Array, Field, Integers
-from .loop_recursion import FARTHEST, STRIDE
+from .loop_recursion import FARTHEST, LONGEST_WAY, STRIDE
 
 ATTEMPTS = 4  # calls of a recorded function, of some Newton steps each
 
@@ -27,6 +27,7 @@ class LoopMemory(NamedTuple):
     # fmt: off
     last: Annotated[Array, Field("rad or m, of all joints, NaN after a failure", ("N",))]
     is_known: Annotated[Integers, Field("1 after the first time")]
+    before: Annotated[Array, Field("rad or m, the one before that", ("N",))]
     target: Annotated[Array, Field("rad or m, of the actuated joints, on the way", ("n",))]
     weight: Annotated[Array, Field("N m or N, torques of gravity there", ("n",))]
     motion: Annotated[Array, Field("rad or m, of all joints there", ("N",))]
@@ -52,10 +53,16 @@ def take_closed(s, motion, closure):
 
 
 def step_loops(recorded, s):
-    """Close the loops at `target`, from the last configuration; returns whether they are closed."""
+    """Close the loops at `target`, from the last configuration; returns whether they are closed,
+    and no joint has moved by more than LONGEST_WAY."""
+    for i in range(s.last.shape[0]):
+        s.before[i] = s.last[i]
     for _ in range(ATTEMPTS):
         weigh(recorded, s.target, s.last, s.weight, s.motion, s.closure)
         if take_closed(s, s.motion, s.closure):
+            for i in range(s.last.shape[0]):  # noqa: SIM110 (C has no all())
+                if abs(s.last[i] - s.before[i]) > LONGEST_WAY:
+                    return False
             return True
         for i in range(s.last.shape[0]):
             s.last[i] = s.motion[i]

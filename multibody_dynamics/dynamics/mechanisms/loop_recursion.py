@@ -25,7 +25,8 @@ passive joints p, [K12] (56), (57),
     A_p^T lambda = Q_p - tau_p,    tau_a = Q_a - A_a^T lambda,
 
 and their time derivatives, again with one factorisation. If the loops have more motors than degrees
-of freedom, the torques of least norm satisfy also A v = 0 with v_a = tau_a, [K12] (62)-(64).
+of freedom, the torques of least norm satisfy also A v = 0 with v_a = tau_a, [K12] (62)-(64), and
+the multipliers of least norm A_p v = lambda, [K12] (59).
 
 With G = dq/ds, whose derivatives follow from A G = 0 in the same way, the momentum p = M q' of the
 tree and the bias beta of its rate become G^T p and G^T beta - G'^T p. Both need no G: with
@@ -292,9 +293,13 @@ def close(parents, joints, plan, rows, motion, trig, bodies, wrenches, w):
         solve(w.factors, m, w.order, w.residual, w.step)
         length = 0.0
         for c in range(m):
+            if not abs(w.step[c]) < 1e300:  # nor is NaN
+                way = LONGEST_WAY
             length = max(length, abs(w.step[c]))
+        if not way < LONGEST_WAY:
+            break
         is_closed = length <= CONVERGED or (length <= ROUNDING and length > 0.25 * previous)
-        if is_closed or not way < LONGEST_WAY:
+        if is_closed:
             break
         previous = length
         way += min(length, LONGEST_STEP)
@@ -318,12 +323,14 @@ def close(parents, joints, plan, rows, motion, trig, bodies, wrenches, w):
 
 @uncounted
 def strides(plan, state, w):
-    """The number of steps from the last closed configuration to `state`."""
+    """The number of steps from the last closed configuration to `state`; 0 beyond FARTHEST."""
     farthest = 0.0
     for c in range(plan[DOF]):
         i = plan[plan[INDEPENDENT] + c]
         farthest = max(farthest, abs(state[0, c] - w.vectors[LAST, i]))
-    return math.ceil(farthest / STRIDE) if STRIDE < farthest < FARTHEST else 1
+    if not farthest < FARTHEST:
+        return 0
+    return math.ceil(farthest / STRIDE) if farthest > STRIDE else 1
 
 
 @uncounted
@@ -340,10 +347,20 @@ def approach(parents, joints, plan, rows, state, motion, trig, bodies, wrenches,
     joints go there from START on a straight line, which decides between the ways in which the
     mechanism can be assembled, whatever was computed before."""
     n = plan[DOF] + plan[KEPT]
-    if strides(plan, state, w) > 1:
+    if strides(plan, state, w) != 1:
         settle(n, w.vectors, START, w)
         plan[CLOSED] = 0
     left = strides(plan, state, w)
+    if left == 0:
+        report(w, NOT_CLOSED, 0, FARTHEST)
+        return False
+    if not plan[CLOSED]:  # predictions need the factors there
+        for i in range(n):
+            motion[0, i] = w.vectors[LAST, i]
+        if not close(parents, joints, plan, rows, motion, trig, bodies, wrenches, w):
+            return False
+        settle(n, motion, 0, w)
+        plan[CLOSED] = 1
     while left > 0:
         for c in range(plan[DOF]):
             i = plan[plan[INDEPENDENT] + c]

@@ -41,7 +41,7 @@ class LoopKernel(SpecialisedKernel):
 
     def _trace(self, inputs: TracedInputs, pause: Callable[[], object]) -> Program:
         return trace_constrained_inverse_dynamics(
-            self._solver, ORDER, inputs, for_solver=True, pause=pause
+            self._solver, ORDER, inputs, tree=self._model, for_solver=True, pause=pause
         )
 
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..codegen import Program, cosine, sine
+from ..model import MultibodyModel
 from ..recursions import generic_trig, momentum_pass, spatial
 from ..rigid import (
     STATE_ONLY,
@@ -49,7 +50,8 @@ class RecordedLoops:
     """The loops of a mechanism over expressions. They are closed on the tree of their links alone,
     and for a base at rest.
 
-    names : of the rows of the state that are inputs, each (dof,). motion : (5, n) of all joints.
+    names : of the rows of the state that are inputs, each (dof,). tree : in place of that of the
+    solver, which may be exchanged meanwhile. motion : (5, n) of all joints.
     """
 
     def __init__(
@@ -59,8 +61,10 @@ class RecordedLoops:
         inputs: TracedInputs = STATE_ONLY,
         wrench_rows: int = 1,
         pause: Callable[[], object] = lambda: None,
+        tree: MultibodyModel | None = None,
     ) -> None:
-        tree, (plan, parents, links, rows, *_) = solver.model, solver.kinematics
+        tree = tree or solver.model
+        (plan, parents, links, rows, *_) = solver.kinematics
         n, dof, m = tree.n, int(plan[at.DOF]), int(plan[at.KEPT])
         self.n, self.m, self.plan, self.inputs = n, m, plan, inputs
         self.robot = traced_robot(tree, names, inputs, wrench_rows, pause, count=dof)
@@ -154,12 +158,13 @@ def trace_constrained_inverse_dynamics(
     order: int = 2,
     inputs: TracedInputs = STATE_ONLY,
     *,
+    tree: MultibodyModel | None = None,
     for_solver: bool = False,
     pause: Callable[[], object] = lambda: None,
 ) -> Program:
     """Q of the motors and its first `order` derivatives, by default for a base at rest.
 
-    solver : of the mechanism, whose tree has n joints.
+    solver : of the mechanism, whose tree has n joints; `tree`: in place of its own.
 
     Inputs: "q", "qd", "qdd", and for each order one more derivative, of the independent joints
     (dof,); those of `inputs`; and "last". Results: "tau", "tau_dot", ... (motors,); "motion"
@@ -168,7 +173,7 @@ def trace_constrained_inverse_dynamics(
     With `for_solver`, the torques of passive joints are further inputs, "passive torque 0", ...
     (n,), and the multipliers further results, "multipliers 0", ... (m,).
     """
-    loops = RecordedLoops(solver, state_names(order + 3), inputs, order + 1, pause)
+    loops = RecordedLoops(solver, state_names(order + 3), inputs, order + 1, pause, tree)
     return _with_torques(loops, order, order + 3, for_solver=for_solver)
 
 

@@ -162,6 +162,13 @@ def test_each_row_has_its_own_length_and_place():
     np.testing.assert_array_equal(long, ROWS[1])
 
 
+def test_a_row_may_be_empty():
+    row, none, result = np.zeros(N), np.zeros(0), (np.zeros(1),)
+    calls = Calls(lambda: None, (none, row), result, (), np.zeros(8))
+    assert calls.call(np.full(3, np.nan)[:0], ROWS[1]) is result  # nothing behind it is read
+    np.testing.assert_array_equal(row, ROWS[1])
+
+
 def test_rows_may_be_views_read_only_and_not_aligned(example):
     calls = example.calls
     example.state[:] = ROWS

@@ -145,6 +145,54 @@ def test_a_screw_closes_a_loop_over_several_turns():
     assert error(found[:, 0], spindle + pitch * nut) < 1e-12
 
 
+def test_a_nut_turns_its_spindle_as_often_as_it_must():
+    """Each half turn closes the thread as well; far poses are followed over all turns between."""
+    pitch = 0.01
+    tree = dyn.model_from_screws(
+        (-1, -1), [dyn.revolute(Z), dyn.prismatic(Z)], [np.eye(4)] * 2,
+        [random_inertia(np.random.default_rng(k)) for k in range(2)],
+        joint_names=("spindle", "nut"),
+    )  # fmt: skip
+    thread = dyn.mechanisms.LoopClosure(
+        "thread", "body1", "body2", dyn.helical(Z, (0, 0, 0), -pitch)
+    )
+    model = dyn.mechanisms.closed_chain(
+        dyn.mechanisms.ConstrainedModel(tree, [thread], ["nut"]), np.zeros(2)
+    )
+    for nut in (0.0314, 0.0628, 0.2, 0.5):
+        np.testing.assert_allclose(model.configuration([nut])[0], nut / pitch, rtol=1e-9)
+
+
+def test_positions_beyond_all_reach_are_refused():
+    mechanism = four_bar()
+    solver = Inverse(mechanism.system, mechanism.q, independent=mechanism.independent)
+    for far in (1001.0, -1e308):
+        with pytest.raises(dyn.DynamicsError, match="out of reach"):
+            solver([far], [0.0], [0.0], [0.0], [0.0])
+
+
+def test_short_levers_may_turn_far_in_a_stride():
+    """A cylinder of which a stroke of 0.1 m turns a lever of 50 mm by more than two radians."""
+    lever, ground = 0.05, np.array([0.1, 0.0, 0.0])
+    tree = dyn.model_from_screws(
+        (-1, 0, -1), [dyn.revolute(Z, ground), dyn.prismatic((1, 0, 0)), dyn.revolute(Z)],
+        [np.eye(4)] * 3, [random_inertia(np.random.default_rng(k)) for k in range(3)],
+        joint_names=("cylinder", "rod", "lever"),
+    )  # fmt: skip
+    pin = dyn.mechanisms.LoopClosure.at(
+        tree, "pin", "body2", "body3", dyn.revolute(Z), point=(0.0, lever, 0.0)
+    )
+    model = dyn.mechanisms.closed_chain(
+        dyn.mechanisms.ConstrainedModel(tree, [pin], ["rod"]), np.zeros(3)
+    )
+    length = np.hypot(0.1, lever)
+    for rod in np.linspace(-0.035, 0.04, 7):
+        cosine = (0.1**2 + lever**2 - (length - rod) ** 2) / (2 * 0.1 * lever)
+        turned = np.pi / 2 - np.arccos(cosine)
+        found = model.configuration([rod])
+        assert abs(abs(found[2]) - abs(turned)) < 1e-9
+
+
 @pytest.mark.parametrize("joint", [name for name in JOINTS if name != "two parallel hinges"])
 def test_every_cut_joint(joint):
     system, q = loop_in_tree(JOINTS[joint])
@@ -187,9 +235,10 @@ def test_the_least_forces(joint):
             solver = Inverse(
                 system, q, independent=own, choice="minimum_force", specialise=specialise
             )
-            solver.wait()
+            assert not specialise or solver.wait() == "specialised"
             rows = [row[system.indices(own)] for row in motion]
             found = solver(*rows)
+            assert solver._is_specialised() == specialise
             for k in range(1 if joint in ("slide", "sleeve", "plane") else 3):
                 assert error(found[k], expected[k][system.actuated_indices]) < 1e-10
     with pytest.raises(dyn.InputError, match="choice must be"):

@@ -382,7 +382,15 @@ class BaseParameters(IndependentCopies):
 
 
 def within_reach(model: MultibodyModel, offsets: Array) -> Array:
-    """Positions (k, n) at `offsets` (k, n) from `home`, as far as the loops of the robot allow."""
+    """Positions (k, n) at `offsets` (k, n) from `home`, as far as the loops of the robot allow.
+
+    Raises InputError if the assembled configuration is nearly singular.
+    """
+    if not model.reaches(model.home):
+        raise InputError(
+            f"robot '{model.name}': its assembled configuration is nearly singular; assemble it in"
+            " another one"
+        )
     q = model.home + offsets
     while not (reached := model.reaches(q)).all():
         q[~reached] = (q[~reached] + model.home) / 2.0

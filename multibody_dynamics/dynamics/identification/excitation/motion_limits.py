@@ -113,7 +113,8 @@ class ExcitationLimits:
     box : (2, 3) lower and upper corner in which links and tool stay, m, inertial axes; or None.
     friction : of the joints, which their drives overcome, or None.
     motors : of a robot with elastic joints, and their limits, or None.
-    dependent : (3, d) lower and upper position and velocity of the joints that loops determine.
+    dependent : (3, d) lower and upper position and velocity of the joints that loops determine;
+        without it, there is no limit.
     """
 
     model: MultibodyModel
@@ -151,6 +152,9 @@ class ExcitationLimits:
                     f"{name} of joint '{self.model.joint_names[j]}': limit"
                     f" {getattr(self, name)[j]} is not positive"
                 )
+        if isinstance(self.model, ClosedChainModel) and not self.dependent.size:
+            free = np.tile([[-np.inf], [np.inf], [np.inf]], len(self.model.dependent_joints))
+            object.__setattr__(self, "dependent", read_only(free))
         if self.box is not None:
             corners = as_array("box", self.box, (2, 3))
             if not (corners[0] < corners[1]).all():
