@@ -23,4 +23,4 @@ exit_silently_on_signals()
 if is_program_of_a_node():
     refuse_insufficient_limits()
     use_one_thread()
-    gc.disable()  # until `run`: collections while importing find nothing, and take 0.2 s
+    gc.disable()  # until there is a node: collections while importing find nothing, and take 0.2 s

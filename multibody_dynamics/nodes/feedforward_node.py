@@ -200,20 +200,20 @@ class FeedforwardCycle:
     # The safe output
 
     def _on_stale(self) -> None:
-        silence = f"no complete joint state for {self._watchdog.age():.3f} s"
-        log = self._node.get_logger()
+        missing, log = "no complete joint state", self._node.get_logger()
+        silence = f"{missing} for {self._watchdog.age():.3f} s"
         if self._motion.is_active:
             log.error(f"{silence}: holding against gravity", throttle_duration_sec=1.0)
         else:
             log.warning(f"{silence}: nothing to publish yet", throttle_duration_sec=5.0)
         self.supervisor.events.add("joint_states stale")
-        self._publish_safe_output(silence)
+        self._publish_safe_output(missing)
         self.diagnostics.publish()
 
     def _publish_safe_output(self, why: str) -> None:
         """End the goal, and publish, stamped now, outputs that hold the robot at rest at the last
         desired position against gravity."""
-        self._fault = ERROR, f"{why}: safe output"
+        self._fault = ERROR, why
         self.followed.end_goal(why)
         if not self._motion.is_active:
             return
@@ -224,6 +224,9 @@ class FeedforwardCycle:
         self._ramp.end()
         if law.is_finite():
             self._output(supervisor.next_stamp(), FOREVER)
+            self._fault = ERROR, f"{why}: safe output"
+        else:
+            supervisor.events.add("safe output not finite")
         self._safe_position = law.desired[0].copy()
         self._motion.release()
         supervisor.statistics.restart()

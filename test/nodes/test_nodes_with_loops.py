@@ -161,7 +161,7 @@ def test_recorded_motors_of_a_five_bar_are_compared_with_its_model(ros):
     assert "fault" not in node.output.lower()
 
 
-def test_the_drift_of_a_five_bar_is_watched(ros):
+def test_drift_node_takes_a_five_bar(ros):
     node = ros.start("drift_node", FIVE_BAR)
     ros.until(lambda: "configured for five_bar: left_shoulder, right_shoulder" in node.output, "it")
     assert "rejected" not in node.output

@@ -654,7 +654,8 @@ def _jacobian(system: ConstrainedModel, rows: Sequence[Row], q: Array) -> Array:
         u = C1[:3, :3] @ row.u
         x = C2[:3, :3] @ row.x + row.is_point * C2[:3, 3]
         w = np.concatenate([np.cross(x, u) - row.pitch * u, row.is_point * u])
-        size = max(abs(w @ J1).max(), abs(w @ J2).max(), np.finfo(float).tiny)
+        least = 1e-3 * np.linalg.norm(w) * max(abs(J1).max(), abs(J2).max())  # less is rounding
+        size = max(abs(w @ J1).max(), abs(w @ J2).max(), least, np.finfo(float).tiny)
         result[r] = w @ (J2 - J1) / size
     return result
 

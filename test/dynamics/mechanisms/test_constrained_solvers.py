@@ -174,23 +174,19 @@ def test_positions_beyond_all_reach_are_refused():
 def test_short_levers_may_turn_far_in_a_stride():
     """A cylinder of which a stroke of 0.1 m turns a lever of 50 mm by more than two radians."""
     lever, ground = 0.05, np.array([0.1, 0.0, 0.0])
+    end = np.array([0.0, lever, 0.0])
     tree = dyn.model_from_screws(
-        (-1, 0, -1), [dyn.revolute(Z, ground), dyn.prismatic((1, 0, 0)), dyn.revolute(Z)],
+        (-1, 0, -1), [dyn.revolute(Z, ground), dyn.prismatic(end - ground), dyn.revolute(Z)],
         [np.eye(4)] * 3, [random_inertia(np.random.default_rng(k)) for k in range(3)],
         joint_names=("cylinder", "rod", "lever"),
     )  # fmt: skip
-    pin = dyn.mechanisms.LoopClosure.at(
-        tree, "pin", "body2", "body3", dyn.revolute(Z), point=(0.0, lever, 0.0)
-    )
-    model = dyn.mechanisms.closed_chain(
-        dyn.mechanisms.ConstrainedModel(tree, [pin], ["rod"]), np.zeros(3)
-    )
-    length = np.hypot(0.1, lever)
-    for rod in np.linspace(-0.035, 0.04, 7):
-        cosine = (0.1**2 + lever**2 - (length - rod) ** 2) / (2 * 0.1 * lever)
-        turned = np.pi / 2 - np.arccos(cosine)
-        found = model.configuration([rod])
-        assert abs(abs(found[2]) - abs(turned)) < 1e-9
+    pin = dyn.mechanisms.LoopClosure.at(tree, "pin", "body2", "body3", dyn.revolute(Z), point=end)
+    system = dyn.mechanisms.ConstrainedModel(tree, [pin], ["rod"])
+    model = dyn.mechanisms.closed_chain(system, np.zeros(3))
+    for rod in np.linspace(-0.05, 0.035, 7):
+        length = np.hypot(0.1, lever) + rod
+        cosine = (0.1**2 + lever**2 - length**2) / (2 * 0.1 * lever)
+        assert model.configuration([rod])[2] == pytest.approx(np.arccos(cosine) - np.pi / 2)
 
 
 @pytest.mark.parametrize("joint", [name for name in JOINTS if name != "two parallel hinges"])

@@ -155,7 +155,7 @@ FAULTS = (
     Fault(CHATTER, "torque chatters", Mode.STOPPING, LATCHED, "0.1 s", True),
     Fault(IMPLAUSIBLE, "implausible states", Mode.LOST, FINAL, "the first cycle"),
     Fault(OVERLOAD, "spring overloaded", Mode.STOPPING, LATCHED, "0.1 s", True),
-    Fault(COARSE, "encoder too coarse", Mode.STOPPING, LATCHED, "its second step", True),
+    Fault(COARSE, "encoder too coarse", Mode.STOPPING, LATCHED, "its third step", True),
 )
 """All faults by code: the table of which every other one is made."""
 

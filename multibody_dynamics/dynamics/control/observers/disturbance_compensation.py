@@ -22,11 +22,6 @@ frequencies Q - d = K_model phi, so the motor moves to q_d + phi with the true d
 Unlike an integral of the tracking error, the estimates do not depend on feedback gains. They use
 the torque that was sent, so they do not wind up at torque limits.
 
-An unloaded joint at rest in its backlash moves freely, and nothing that its motor does within the
-gap changes that: an estimate that drives it from flank to flank keeps it in a limit cycle. While
-the desired motion rests and the spring carries less than closes the gap, the estimate of the link
-therefore decays, and the motor holds its place against whatever load it feels.
-
 The estimates stay within a share of the torque limits. They are limited after the low-pass, not
 before it: the momentum differences of coarse encoders are noise of several times the limits (3.7
 times with 14 bits per turn on the Panda). Its mean is zero, but clipping this noise would also
@@ -80,7 +75,6 @@ class Disturbances(NamedTuple):
     link: Annotated[Array, Field("N m or N, d of the links", ("n",))]
     link_rate: Annotated[Array, Field("N m/s or N/s, d'", ("n",))]
     motor: Annotated[Array, Field("N m or N, d of the motors", ("m",))]
-    is_in_gap: Annotated[Integers, Field("whether a joint rests in its backlash", ("n",))]
     is_lowered: Annotated[Integers, Field("whether an estimate of the links has oscillated")]
     turn: Annotated[Array, Field("of the links at their last turning points", ("n",))]
     swing: Annotated[Array, Field("sizes of their last swings", ("n",))]
@@ -98,7 +92,6 @@ def reset_disturbances(d):
     for i in range(d.link.shape[0]):
         d.link[i] = 0.0
         d.link_rate[i] = 0.0
-        d.is_in_gap[i] = 0
         reset_oscillation(d, i)
         for k in range(4):
             d.link_lags[k, i] = 0.0
@@ -141,12 +134,9 @@ def _observe_links(
             driving += springs[i]
         if d.is_started[0] != 0 and step <= MAX_STEP:
             mean = held * d.driving[i] + (1.0 - held) * driving - 0.5 * (d.bias[i] + bias)
-            along = wanted_rate[i] + d.link_rate[i]  # the map has subtracted the last d'
-            rests = along == 0.0 and abs(springs[i]) < a.contact_torque[i]
-            d.is_in_gap[i] = 1 if rests else 0
-            unexplained = 0.0 if rests else (momentum[i] - d.momentum[i]) / step - mean
-            advance_low_pass(d.link_lags, i, weights, unexplained)
+            advance_low_pass(d.link_lags, i, weights, (momentum[i] - d.momentum[i]) / step - mean)
             value, slope = soft_limit(d.link_lags[3, i], limit[i])
+            along = wanted_rate[i] + d.link_rate[i]  # the map has subtracted the last d'
             rate = bandwidth * (d.link_lags[2, i] - d.link_lags[3, i])
             is_new = oscillates(d, i, d.link_lags[3, i], rate, along, limit[i], step)
             if is_new and bandwidth > lowered_bandwidth:
@@ -173,12 +163,11 @@ def _settle_links(d):
 @inlined_exactly
 def _observe_motors(a, d, limit, step, weights, thetad, load, sent):
     for j in range(thetad.shape[0]):
-        i = a.joint_of_motor[j]
-        is_rigid = a.is_rigid[i]
+        is_rigid = a.is_rigid[a.joint_of_motor[j]]
         momentum = a.motor_inertia[j] * thetad[j]
         carried = sent[j] if is_rigid else load[j]
         bias = friction(a.motor_rows, j, thetad[j], carried)
-        if not is_rigid and d.is_in_gap[i] == 0:
+        if not is_rigid:
             bias += load[j]
         if d.is_started[0] != 0 and step <= MAX_STEP and not is_rigid:
             mean = (momentum - d.motor_momentum[j]) / step - sent[j]

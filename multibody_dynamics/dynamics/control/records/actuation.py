@@ -19,9 +19,6 @@ class Actuation(NamedTuple):
     has_one_motor: Annotated[Integers, Field("whether a joint has no second motor", ("n",))]
     is_rigid: Annotated[Integers, Field("whether a joint has no spring", ("n",))]
     is_damped: Annotated[Integers, Field("whether its spring has a damper", ("n",))]
-    contact_torque: Annotated[
-        Array, Field("N m or N, which closes the gap of a spring; 0: no backlash", ("n",))
-    ]
     torque_share: Annotated[Array, Field("of each motor in the torque of its joint", ("m",))]
     motor_inertia: Annotated[Array, Field("kg m^2 or kg, link side of the gear", ("m",))]
     motor_rows: Annotated[
@@ -51,20 +48,16 @@ def actuation(actuators: Actuators) -> Actuation:
     def numbers(row: Any) -> Array:
         return locked(np.array(row, dtype=np.float64))
 
-    joints = actuators.actuators
     return Actuation(
         first_motor=whole(actuators.first_motor),
         joint_of_motor=whole(actuators.joint_of_motor),
         has_one_motor=whole(np.bincount(actuators.joint_of_motor, minlength=actuators.n) == 1),
         is_rigid=whole(actuators.is_rigid),
         is_damped=whole(actuators.is_damped),
-        contact_torque=numbers(
-            [max((s.contact_torque for s in each.springs), default=0.0) for each in joints]
-        ),
         torque_share=numbers(actuators.torque_share),
         motor_inertia=numbers(actuators.motor_inertia),
         motor_rows=numbers(actuator_rows(actuators).motors),
         has_link_friction=whole(actuators.has_link_friction),
-        link_friction=numbers([each.link_friction.row for each in joints]),
+        link_friction=numbers([each.link_friction.row for each in actuators.actuators]),
         bristle_state=whole(actuators.bristle_state),
     )

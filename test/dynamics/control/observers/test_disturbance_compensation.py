@@ -12,9 +12,9 @@ import elastic_arms as arms
 from multibody_dynamics.dynamics.control import BumplessTransfer, DisturbanceCompensation
 from multibody_dynamics.dynamics.control.observers.disturbance_compensation import soft_limit
 from multibody_dynamics.dynamics.core import InputError
-from multibody_dynamics.dynamics.elastic import Actuators, BacklashSpring, LinearSpring
+from multibody_dynamics.dynamics.elastic import Actuators, LinearSpring
 from multibody_dynamics.dynamics.motion import JointCommandLimits
-from multibody_dynamics.dynamics.plant import DriveEffects, ElasticRobot
+from multibody_dynamics.dynamics.plant import ElasticRobot
 from multibody_dynamics.dynamics.rigid import jacobian
 
 STEP = 1e-3
@@ -187,23 +187,3 @@ def test_a_long_pause_keeps_the_estimates():
     assert before.min() > 0.1
     compensation.update(0.2, (q, qd), (theta, thetad), load + 7.0)
     np.testing.assert_array_equal(compensation.motor, before)
-
-
-@pytest.mark.parametrize(("law", "within"), [("motor_pd", 1.1), ("state_feedback", 0.6)])
-def test_a_joint_comes_to_rest_in_its_backlash(law, within):
-    """If the law knows of it, a joint bounces ever less; otherwise compensation drives it."""
-    arm, gap = arms.without_coulomb(arms.elastic_panda()), 1e-3
-    joints = [replace(a, spring=BacklashSpring(a.spring, gap)) for a in arm.actuators.actuators]
-    known = arm._replace(actuators=replace(arm.actuators, actuators=tuple(joints)))
-    swing = {}
-    for believed in (arm, known):
-        robot = ElasticRobot(arm.model, arm.actuators, effects=DriveEffects(backlash=gap))
-        robot.reset(arm.rest + 2e-3)
-        controller = arms.law_of(believed, law=law)
-        desired, turns = arms.still(arm), []
-        for _ in range(6000):
-            robot.step(controller.update(desired, *state(robot)[0], *state(robot)[1]), STEP)
-            turns.append(robot.q[0])
-        swing[believed is known] = np.ptp(turns[5000:])
-    assert swing[True] < within * gap
-    assert swing[False] > 1.1 * gap

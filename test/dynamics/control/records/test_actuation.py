@@ -6,19 +6,12 @@
 import numpy as np
 import pytest
 
-from elastic_arms import (
-    antagonistic_arm,
-    damped_arm,
-    elastic_panda,
-    mixed_panda,
-    real_arm,
-    variable_arm,
-)
+from elastic_arms import antagonistic_arm, damped_arm, elastic_panda, mixed_panda, variable_arm
 from multibody_dynamics.dynamics.control.records.actuation import Actuation, actuation
 from multibody_dynamics.dynamics.core import record_fields
-from multibody_dynamics.dynamics.elastic import BacklashSpring, friction
+from multibody_dynamics.dynamics.elastic import friction
 
-ARMS = (antagonistic_arm, damped_arm, elastic_panda, mixed_panda, variable_arm, real_arm)
+ARMS = (antagonistic_arm, damped_arm, elastic_panda, mixed_panda, variable_arm)
 
 
 @pytest.mark.parametrize("make", ARMS)
@@ -35,11 +28,6 @@ def test_the_record_has_the_numbers_of_the_actuators(make):
             np.testing.assert_array_equal(row, [a.link_friction.row for a in actuators.actuators])
         elif each.name == "has_one_motor":
             np.testing.assert_array_equal(row, [len(a.motors) == 1 for a in actuators.actuators])
-        elif each.name == "contact_torque":
-            for value, joint in zip(row, actuators.actuators, strict=True):
-                (spring,) = joint.springs[:1] or (None,)
-                has_gap = isinstance(spring, BacklashSpring)
-                assert value == (0.5 * spring.gap * spring.base.K if has_gap else 0.0)
         elif each.name != "motor_rows":
             np.testing.assert_array_equal(row, getattr(actuators, each.name))
     velocity = np.linspace(-1.0, 1.0, sizes["m"])
