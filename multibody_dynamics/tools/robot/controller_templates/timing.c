@@ -5,9 +5,8 @@
 
 /*
  * Times of robot_update, from the state to the torque, while the arm follows a motion: hot, one
- * cycle after the other, also with stops, whose first cycles are the longest ones; and after
- * sleeping, one every millisecond. Arguments: cycles, and 0 for hot cycles only. The exit status is
- * 0 if the arm moves again at the end.
+ * cycle after the other, also with stops, whose first cycles are the longest; and after sleeping,
+ * one every millisecond. Arguments: cycles, and 0 for hot ones only. Status 0: the arm still moves.
  * Needs clock_gettime and nanosleep of POSIX. For the time of the controller alone, run it with
  * real-time priority: chrt -f 80 ./robot_timing
  */
