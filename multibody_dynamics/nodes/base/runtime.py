@@ -81,7 +81,7 @@ class ManagedNode(LifecycleNode, Generic[P]):
 
     def __init__(self, name: str, parameters: type[P], **options: Any) -> None:
         super().__init__(name, **options)
-        gc.enable()  # imports are over
+        gc.enable()  # also in a program of somebody else
         self.leave = LeaveFlag()  # set or replaced by the run loop
         self.has_failed = False
         self.configuration = ExitStack()
@@ -386,6 +386,7 @@ def run_here(node_class: Callable[[], ManagedNode[Any]], args: Sequence[str] | N
     if {"-h", "--help"} & set(arguments):
         print(help_text(sys.modules[node_class.__module__]))
         return 0
+    gc.enable()
     never_block()
     leave = LeaveFlag(ends_process=is_program_of_a_node())
     in_main_thread = threading.current_thread() is threading.main_thread()
