@@ -79,8 +79,7 @@ def joint_positions(model: MultibodyModel, joints: TreeJoints, q: Array) -> tupl
     """x (k,) of the joints at q (n,), and G (k, n) with x' = G q'."""
     if not isinstance(model, ClosedChainModel):
         return joints.matrix @ q, joints.matrix
-    positions, rates = model.tree_motion(np.tile(q, (model.n, 1)), np.eye(model.n))
-    return positions[0], rates.T
+    return model.configuration(q), model.reduction(q)[0]
 
 
 def _sign(model: MultibodyModel, i: int) -> float:

@@ -38,7 +38,6 @@ from ..core import (
     as_state,
     broadcast_shapes,
     exactly,
-    product_rule,
     read_only,
     spread,
     times,
@@ -78,7 +77,6 @@ from .constrained_solvers import (
     ConstrainedMomentumSolver,
     LoopSolver,
 )
-from .constraints import constraint_terms, independent_rows
 from .loops import ConstrainedModel, LoopClosure
 from .traced_loops import (
     trace_constrained_forward_dynamics,
@@ -180,21 +178,24 @@ class ClosedChainModel(MultibodyModel):
         return motion[:given]
 
     def reduction(self, *rows: Any) -> list[Array]:
-        """G^T, and its rates (..., n, N) as far as q' and q'' (..., n) are given, with q_tree' = G
-        q': from A G = 0 and its derivatives. Raises the errors of :meth:`tree_motion`."""
-        system = self.system
-        terms = constraint_terms(system, *self.tree_motion(*rows))
-        kept = independent_rows(system, terms.matrices[0], terms.scale)
-        own, others = system.actuated_indices, system.passive_indices
-        A = [matrix[..., kept, :] for matrix in terms.matrices]
-        A_d = [matrix[..., None, :, others] for matrix in A]
-        free = [-np.swapaxes(matrix[..., own], -1, -2) for matrix in A]
-        solved = product_rule.solve(np.asarray(np.linalg.inv(A_d[0])), A_d, free)
-        G = [np.zeros((*x.shape[:-1], self.body_count)) for x in solved]
-        G[0][..., own] = np.eye(self.n)
-        for each, x in zip(G, solved, strict=True):
-            each[..., others] = x
-        return G
+        """G with q_tree' = G q', and its rates, as far as q, q', q'' (..., n) are given; each
+        (..., N, n).
+
+        Of the second derivative H and the third one K of q_tree with respect to q, G' e_j is
+        H(q', e_j), and G'' e_j is H(q'', e_j) + K(q', q', e_j). Both follow, without differences in
+        q, from the motions of the tree at q' + e_j, q' - e_j and e_j.
+        Raises the errors of :meth:`tree_motion`.
+        """
+        q, *rates = (np.asarray(row, dtype=np.float64)[..., None, :] for row in rows)
+        e, still = np.eye(self.n), np.zeros(self.n)
+        alone = self.tree_motion(q, e, still, still)
+        G = [alone[1]]
+        if rates:
+            qd, qdd = rates if len(rates) > 1 else (rates[0], still)
+            ahead, behind = (self.tree_motion(q, qd + step, qdd, still) for step in (e, -e))
+            G.append((ahead[2] - behind[2]) / 4.0)
+            G.append((ahead[3] - behind[3] - 2.0 * alone[3]) / 6.0)
+        return [np.swapaxes(each, -1, -2) for each in G[: len(rows)]]
 
     @property
     def dependent_joints(self) -> tuple[str, ...]:
@@ -202,7 +203,8 @@ class ClosedChainModel(MultibodyModel):
 
     def dependent_motion(self, q: Array, qd: Array) -> tuple[Array, Array]:
         position, velocity = self.tree_motion(q, qd)
-        return position[self.system.passive_indices], velocity[self.system.passive_indices]
+        own = self.system.passive_indices
+        return position[..., own], velocity[..., own]
 
     @property
     def moved_by(self) -> NDArray[np.bool_]:
@@ -456,20 +458,13 @@ def _frame_pose(
 
 @answers(jacobian, ClosedChainModel)
 def _jacobian(model: ClosedChainModel, q: Any, body: str | int, **how: Any) -> Array:
-    rows = model.tree_motion(_as_coordinates(model, q)[..., None, :], np.eye(model.n))
-    return jacobian(model.tree, rows[0][..., 0, :], body, **how) @ np.swapaxes(rows[1], -1, -2)
+    return jacobian(model.tree, model.configuration(q), body, **how) @ model.reduction(q)[0]
 
 
 @answers(jacobian_dot, ClosedChainModel)
 def _jacobian_dot(model: ClosedChainModel, q: Any, qd: Any, body: str | int, **how: Any) -> Array:
-    """J' G + J G'; with s'' = 0, q'' of the tree is a quadratic form of s', and column j of G' is
-    a quarter of the difference of its values at s' + e_j and s' - e_j."""
-    q, qd = (_as_coordinates(model, row)[..., None, :] for row in (q, qd))
-    e, still = np.eye(model.n), np.zeros(model.n)
-    ahead, behind = (model.tree_motion(q, qd + step, still) for step in (e, -e))
-    at, G = ahead[0][..., 0, :], np.swapaxes(ahead[1] - behind[1], -1, -2) / 2.0
-    speed = (G @ np.swapaxes(qd, -1, -2))[..., 0]
-    rate = np.swapaxes(ahead[2] - behind[2], -1, -2) / 4.0
-    return jacobian_dot(model.tree, at, speed, body, **how) @ G + (
-        jacobian(model.tree, at, body, **how) @ rate
-    )
+    """J' G + J G'."""
+    at, speed = model.tree_motion(q, qd)
+    G, rate = model.reduction(q, qd)
+    moved = jacobian_dot(model.tree, at, speed, body, **how) @ G
+    return moved + jacobian(model.tree, at, body, **how) @ rate

@@ -126,41 +126,36 @@ def test_pinocchio_agrees_on_forward_dynamics(seed, free):
     assert error(found, pinocchio_acceleration(system, q, qd, tau)[chosen]) < 1e-11
 
 
-def test_a_screw_closes_a_loop_over_several_turns():
-    """A motor turns a spindle, whose nut slides in a guide and pushes a carriage."""
-    pitch = 0.01
+PITCH = 0.01
+
+
+def screw(motor):
+    """A spindle, whose nut slides in a guide and pushes a carriage."""
     tree = dyn.model_from_screws(
         (-1, -1), [dyn.revolute(Z), dyn.prismatic(Z)], [np.eye(4)] * 2,
         [random_inertia(np.random.default_rng(k)) for k in range(2)],
         joint_names=("spindle", "nut"),
     )  # fmt: skip
-    thread = dyn.mechanisms.LoopClosure(
-        "thread", "body1", "body2", dyn.helical(Z, (0, 0, 0), -pitch)
-    )
-    solver = Inverse(dyn.mechanisms.ConstrainedModel(tree, [thread], ["spindle"]), np.zeros(2))
+    free = dyn.helical(Z, (0, 0, 0), -PITCH)
+    thread = dyn.mechanisms.LoopClosure("thread", "body1", "body2", free)
+    return dyn.mechanisms.ConstrainedModel(tree, [thread], [motor])
+
+
+def test_a_screw_closes_a_loop_over_several_turns():
+    system = screw("spindle")
+    solver = Inverse(system, np.zeros(2))
     for angle in np.arange(0.0, 20.0, 0.05):
         found = np.array(solver(*np.array([[angle], [3.0], [-2.0], [5.0], [7.0]])))
-        np.testing.assert_allclose(solver.motion[:, 1], pitch * solver.motion[:, 0], atol=1e-12)
-    spindle, nut = np.array(dyn.inverse_dynamics(tree, *solver.motion)).T
-    assert error(found[:, 0], spindle + pitch * nut) < 1e-12
+        np.testing.assert_allclose(solver.motion[:, 1], PITCH * solver.motion[:, 0], atol=1e-12)
+    spindle, nut = np.array(dyn.inverse_dynamics(system.tree, *solver.motion)).T
+    assert error(found[:, 0], spindle + PITCH * nut) < 1e-12
 
 
 def test_a_nut_turns_its_spindle_as_often_as_it_must():
     """Each half turn closes the thread as well; far poses are followed over all turns between."""
-    pitch = 0.01
-    tree = dyn.model_from_screws(
-        (-1, -1), [dyn.revolute(Z), dyn.prismatic(Z)], [np.eye(4)] * 2,
-        [random_inertia(np.random.default_rng(k)) for k in range(2)],
-        joint_names=("spindle", "nut"),
-    )  # fmt: skip
-    thread = dyn.mechanisms.LoopClosure(
-        "thread", "body1", "body2", dyn.helical(Z, (0, 0, 0), -pitch)
-    )
-    model = dyn.mechanisms.closed_chain(
-        dyn.mechanisms.ConstrainedModel(tree, [thread], ["nut"]), np.zeros(2)
-    )
+    model = dyn.mechanisms.closed_chain(screw("nut"), np.zeros(2))
     for nut in (0.0314, 0.0628, 0.2, 0.5):
-        np.testing.assert_allclose(model.configuration([nut])[0], nut / pitch, rtol=1e-9)
+        np.testing.assert_allclose(model.configuration([nut])[0], nut / PITCH, rtol=1e-9)
 
 
 def test_positions_beyond_all_reach_are_refused():

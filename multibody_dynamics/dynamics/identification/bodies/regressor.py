@@ -249,7 +249,7 @@ def _inertial_columns(model: MultibodyModel, rows: Array, base: BaseMotion | Non
 def _reduced_columns(model: ClosedChainModel, rows: Array, base: BaseMotion | None) -> list[Array]:
     """G^T Y of the tree with G = dq/ds, since the loops do no work; with rates."""
     Y = _inertial_columns(model.tree, np.stack(model.tree_motion(*rows)), base)
-    return product(model.reduction(*rows[: len(Y)]), Y)
+    return product([np.swapaxes(G, -1, -2) for G in model.reduction(*rows[: len(Y)])], Y)
 
 
 def inertial_columns(model: MultibodyModel, pose: Scalars, V: list[Scalars]) -> list[Scalars]:

@@ -215,8 +215,7 @@ def _of_coordinates(model: MultibodyModel, q: Array, slope: Array) -> Array:
 
 @answers(_of_coordinates, ClosedChainModel)
 def _behind_loops(model: ClosedChainModel, q: Array, slope: Array) -> Array:
-    _, G = model.tree_motion(q[:, None], np.eye(model.n))  # transposed
-    return np.asarray(slope @ G.swapaxes(-1, -2))
+    return np.asarray(slope @ model.reduction(q)[0])
 
 
 def _pins(model: MultibodyModel) -> list[tuple[int, Array]]:

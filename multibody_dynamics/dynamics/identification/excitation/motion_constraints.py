@@ -110,7 +110,7 @@ class MotionConstraints:
                 slope = tangents.pulled_back(bars).swapaxes(0, 1).reshape(-1, model.n)
                 parts.append((value, (self._flat.T @ slope)[None]))
         for j in own.tolist():
-            ratio = tangents.G[:, j] / self.limits.steepest
+            ratio = tangents.G[0][:, j] / self.limits.steepest
             value, weight = self._both_sides(ratio.reshape(-1, 1))
             bars = -weight.reshape(ratio.shape) / self.limits.steepest
             slope = np.einsum("ki,kij->kj", bars, tangents.H[:, j])

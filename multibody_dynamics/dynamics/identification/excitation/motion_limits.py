@@ -227,13 +227,13 @@ class ExcitationLimits:
         uses += _uses(names, "velocity", qd, self.velocity)
         uses += _uses(names, "acceleration", qdd, self.acceleration)
         if isinstance(self.model, ClosedChainModel):
-            others, dependent = self.model.dependent_joints, self.dependent_motion(q, qd)
+            others, dependent = self.model.dependent_joints, self.model.dependent_motion(q, qd)
             centre, width = middle_and_half(self.dependent[:2].T)
             uses += _uses(others, "position", dependent[0] - centre, width, centre)
             uses += _uses(others, "velocity", dependent[1], self.dependent[2])
-            ratio = np.abs(self.dependent_slopes(q)).max(axis=1)
             steepest = np.full(len(others), self.steepest)
-            uses += _uses(others, "speed ratio to a motor", ratio, steepest)
+            ratios = self.dependent_ratios(q)
+            uses += _uses(others, "speed ratio to a motor", ratios, steepest)
         uses += self._drive_uses(times, states)
         if self.capsules is not None and len(self.capsules.pairs):
             uses += self._clearance_uses(q)
@@ -242,22 +242,16 @@ class ExcitationLimits:
             uses.append(LimitUse("box", INSIDE, inside, 0.0, 1.0 - inside))
         return sorted(uses, key=lambda use: -use.used)
 
-    def dependent_motion(self, q: Array, qd: Array) -> list[Array]:
-        """Positions and speeds (k, d) of the joints that the loops determine."""
+    def dependent_ratios(self, q: Array) -> Array:
+        """(k, d) how fast the joints that the loops determine move at most, over the motors."""
         assert isinstance(self.model, ClosedChainModel)
-        own = self.model.system.passive_indices
-        return [row[:, own] for row in self.model.tree_motion(q, qd)]
-
-    def dependent_slopes(self, q: Array) -> Array:
-        """(k, n, d) how fast these joints move with each coordinate."""
-        assert isinstance(self.model, ClosedChainModel)
-        _, G = self.model.tree_motion(q[:, None], np.eye(self.model.n))
-        return G[..., self.model.system.passive_indices]
+        G = self.model.reduction(q)[0]
+        return np.abs(G[:, self.model.system.passive_indices]).max(axis=-1)
 
     @cached_property
     def steepest(self) -> float:
         """The largest of these ratios that a motion may have."""
-        return STEEP * max(1.0, float(np.abs(self.dependent_slopes(self.model.home[None])).max()))
+        return STEEP * max(1.0, float(self.dependent_ratios(self.model.home[None]).max()))
 
     def at_rest(self, q: Array) -> Array:
         """The greatest use (k,) of a limit at rest at configurations (k, n); infinite where the
@@ -275,8 +269,8 @@ class ExcitationLimits:
         shares = [np.abs(q - middle) / half, np.abs(Q) / self.torque]
         if isinstance(self.model, ClosedChainModel):
             place, width = middle_and_half(self.dependent[:2].T)
-            shares.append(np.abs(self.dependent_motion(q, still)[0] - place) / width)
-            shares.append(np.abs(self.dependent_slopes(q)).max(axis=1) / self.steepest)
+            shares.append(np.abs(self.model.dependent_motion(q, still)[0] - place) / width)
+            shares.append(self.dependent_ratios(q) / self.steepest)
         if self.motors is not None:
             rows = np.stack([q, still, still], axis=1)
             moved = self.motors.motor_motion(rows, np.stack([Q, still, still], axis=1))

@@ -255,7 +255,7 @@ class LoopRegressorStack(IndependentCopies):
     def gradient(self, motion: Any, weights: Any) -> Array:
         """Of Y = G^T Y_tree: by the motion of the tree, and by G, which turns with H."""
         tangents = loop_tangents(self._model, *np.moveaxis(motion, 1, 0))
-        rows, G = np.stack(tangents.motion, axis=1), tangents.G
+        rows, G = np.stack(tangents.motion, axis=1), tangents.G[0]
         result = tangents.pulled_back(self._tree.gradient(rows, G @ weights))
         felt = self._tree.regressors(rows) @ np.swapaxes(weights, -1, -2)
         result[:, 0] += np.einsum("kaij,kai->kj", tangents.H, felt)
