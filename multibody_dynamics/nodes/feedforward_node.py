@@ -105,14 +105,14 @@ class FeedforwardCycle:
             has_state=lambda: bool(measured.stamp) and not self._watchdog.stale,
         )  # fmt: skip
         self.followed = followed = FollowedMotion(
-            node, motion, measured.position, supervisor.events,
+            node, motion, lambda: measured.position, supervisor.events,
             action=action, on_enable=setup.position_check.accept_next,
         )  # fmt: skip
         node.activation.callback(self._publish_safe_output, "the node was deactivated")
         stiffness = setup.stiffness.feasible(p.initial_stiffness, law.joint_torque)
         StreamInput(node, inputs, followed, robot, limits, stiffness)
         self._wrench = WrenchInput(
-            node, robot.model, inputs, supervisor, measured.position, limits.joint_torque
+            node, robot.model, inputs, supervisor, lambda: measured.position, limits.joint_torque
         )
         self._base = BaseInput(node, robot.model, inputs, supervisor)
         StiffnessInput(node, inputs, setup.stiffness, followed, limits, lambda: law.joint_torque)

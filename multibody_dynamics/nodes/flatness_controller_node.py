@@ -97,7 +97,7 @@ class ControllerCycle:
         )
         self._faults = faults = ArmFaults(node, arm, states, self._answer)
         self._followed = followed = FollowedMotion(
-            node, arm.motion, arm.feedback.state.q, supervisor.events,
+            node, arm.motion, lambda: arm.feedback.state.q, supervisor.events,
             action=action, inhibitor=faults, on_enable=self._accept_next_positions,
         )  # fmt: skip
         node.activation.callback(self._end)
@@ -105,7 +105,7 @@ class ControllerCycle:
         StreamInput(node, inputs, followed, robot, self._limits, arm.second.rows[0])
         self._wrench = WrenchInput(
             node, robot.model, inputs, supervisor,
-            arm.measured.estimator.state.q, self._limits.joint_torque,
+            lambda: arm.measured.estimator.state.q, self._limits.joint_torque,
         )  # fmt: skip
         self._base = BaseInput(node, robot.model, inputs, supervisor)
         arm.base = self._base.reference

@@ -53,8 +53,8 @@ def set_stamp(stamp: Time, time: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """Positions of our joints in a sender's list of names: ours[target] = theirs[source], where
-    `columns` turns the values of joints behind a transmission into those of its motors."""
+    """Positions of our joints in a sender's list of names: ours[target] = theirs[source], in our
+    order, where `columns` turns values of joints behind a transmission into those of its motors."""
 
     source: NDArray[np.intp]
     target: NDArray[np.intp]
@@ -119,8 +119,8 @@ class JointMatcher:
     def _matched(self, names: tuple[str, ...]) -> Match:
         columns = motor_columns(names, self._transmissions, self._prefix)
         known = enumerate(columns.names)
-        pairs = [(k, self._index[name]) for k, name in known if name in self._index]
-        source, target = np.array(pairs, dtype=np.intp).reshape(-1, 2).T.copy()
+        pairs = sorted((self._index[name], k) for k, name in known if name in self._index)
+        target, source = np.array(pairs, dtype=np.intp).reshape(-1, 2).T.copy()
         return Match(source, target, len(pairs) == len(self.joint_names), columns)
 
     def require_all(self, names: list[str]) -> Match:
@@ -149,8 +149,9 @@ class JointStates:
     A message may contain other joints besides ours, and ours may be spread over several messages,
     which may overlap: of two values of a joint with one stamp, the first is used.
     `fields` (of position, velocity, effort) are those that the node requires: they must be present
-    and finite, and each is an attribute, (n,). Drivers may leave the others empty or NaN; `also`
-    names optional ones that are stored unchecked, as NaN if a message lacks them. `check` rejects
+    and finite, and each is an attribute, (n,), which messages replace but never overwrite: one with
+    just our joints is not copied. Drivers may leave the others empty or NaN; `also` names
+    optional ones that are stored unchecked, as NaN if a message lacks them. `check` rejects
     positions that cannot follow the previous ones, and takes those of continuous joints in the
     nearest turn. `transmissions` may be named by their joints.
     stamp: newest stamp of the last complete state, ns. foreign: number of messages that contained
@@ -172,8 +173,7 @@ class JointStates:
         self.position: Array = np.full(n, np.nan)
         self.velocity: Array = np.full(n, np.nan)
         self.effort: Array = np.full(n, np.nan)
-        self._fields = [(name, getattr(self, name)) for name in fields]
-        self._also = [(name, getattr(self, name)) for name in also]
+        self._fields, self._also = tuple(fields), tuple(also)
         self._matcher = JointMatcher(joint_names, transmissions, prefix)
         self._check = check
         self._stamps = np.zeros(n, dtype=np.int64)
@@ -228,8 +228,9 @@ class JointStates:
         self._check_stamp(stamp, now, tolerance)
         is_new = self._not_yet_given(match, stamp)
         targets = match.target[is_new]
-        values = []
-        for field, _ in self._fields:
+        is_whole = len(targets) == len(self._stamps)
+        rows = {}
+        for field in self._fields:
             numbers = np.frombuffer(getattr(message, field)) if getattr(message, field) else None
             if numbers is None:
                 raise MessageError("wrong length", f"{field} is empty but required")
@@ -240,17 +241,18 @@ class JointStates:
                 raise MessageError("not finite", f"{field} of '{joint}' is {numbers[k]}")
             if field == "position" and self._check is not None:
                 numbers = self._judged(self._check, numbers, stamp, targets)
-            values.append(numbers)
-        for (_, destination), numbers in zip(self._fields, values, strict=True):
-            destination[targets] = numbers
-        for field, destination in self._also:
-            numbers = getattr(message, field)
-            destination[targets] = (
-                match.take(field, np.frombuffer(numbers))[is_new] if numbers else np.nan
-            )
+            rows[field] = numbers
+        for field in self._also:
+            numbers = np.frombuffer(getattr(message, field) or np.full(count, np.nan))
+            rows[field] = match.take(field, numbers)[is_new]
+        for field, row in rows.items():
+            if not is_whole:
+                part, row = row, getattr(self, field).copy()
+                row[targets] = part
+            setattr(self, field, row)
         self._stamps[targets] = stamp
         self._newest = max(self._newest, stamp)
-        if len(targets) == len(self._stamps):
+        if is_whole:
             self.stamp = stamp
             return True
         self._is_new[targets] = True

@@ -38,7 +38,7 @@ class MotionInhibitor(Protocol):
 class FollowedMotion:
     """The desired motion of a node from activation on, its goal, and the service ~/enable.
 
-    motion : of which `limits` are the soft position limits. position : (n,) measured, a view.
+    motion : of which `limits` are the soft position limits. position : returns (n,), as measured.
     events : counts what happens to motions.
     action : told how goals end, if there is one. obstacle : what else may forbid motions.
     on_enable : called when ~/enable allows motions.
@@ -50,14 +50,14 @@ class FollowedMotion:
         self,
         node: ManagedNode[Any],
         motion: DesiredMotion,
-        position: Array,
+        position: Callable[[], Array],
         events: EventCounter,
         *,
         action: TrajectoryAction | None = None,
         inhibitor: MotionInhibitor | None = None,
         on_enable: Callable[[], object] = lambda: None,
     ) -> None:
-        self._node, self.motion, self.position, self.events = node, motion, position, events
+        self._node, self.motion, self._position, self.events = node, motion, position, events
         self._action, self._inhibitor, self._on_enabled = action, inhibitor, on_enable
         self._goal: TrajectoryGoal | None = None  # of the current motion until that ends
         self.enabled = node.parameters.enable_at_activation
@@ -84,7 +84,7 @@ class FollowedMotion:
         p = self._node.parameters
         self.check_may_move()
         self.motion.follow(
-            request, self.position,
+            request, self._position(),
             tolerance=p.start_tolerance, lead=p.splice_lead, shape=p.trajectory_shape,
             planned=planned,
         )  # fmt: skip
@@ -104,7 +104,7 @@ class FollowedMotion:
         assert self._delay is not None
         had_begun = self.motion.streamed is not None
         self.motion.stream(
-            request, self.position, self._stream_limits,
+            request, self._position(), self._stream_limits,
             tolerance=self._node.parameters.start_tolerance,
         )  # fmt: skip
         assert self.motion.streamed is not None
@@ -168,9 +168,9 @@ class FollowedMotion:
         if goal is None:
             return
         if self._action is not None:
-            self._action.report(stamp, desired, self.position, velocity)
+            self._action.report(stamp, desired, self._position(), velocity)
         time = stamp + int(SECOND * p.lookahead)
-        verdict = goal.judge(time, desired, self.position, velocity)
+        verdict = goal.judge(time, desired, self._position(), velocity)
         if verdict is None:
             return
         if verdict.code == ErrorCode.PATH_TOLERANCE_VIOLATED:
@@ -198,7 +198,7 @@ class FollowedMotion:
                 "stream: points without room or out of order": streamed.counts.points_refused,
             }
         if self.motion.is_active:
-            error = np.abs(self.motion.desired[0] - self.position)
+            error = np.abs(self.motion.desired[0] - self._position())
             k = int(error.argmax())
             values["largest tracking error"] = float(error[k])
             values["joint with the largest error"] = self.motion.joint_names[k]

@@ -46,10 +46,10 @@ class StateInputs:
     MOTORS. can_stop_on_links : whether links alone can stop the arm. transmissions : of which the
     states of the links may name the joints.
 
-    Attributes: `sides`, the JointStates by side; `topics`, of the sides that are read; `signals`, a
-    copy of each signal by name, made by :meth:`read`, because the states may already be half of the
-    next pair when the cycle runs; `has_begun`, whether a cycle has been completed, which the caller
-    sets: until then, the state of the arm is unknown, and neither side can replace the other.
+    Attributes: `sides`, the JointStates by side; `topics`, of the sides that are read; `signals` by
+    name, set by :meth:`read`, because the states may already be half of the next pair when the
+    cycle runs; `has_begun`, whether a cycle has been completed, which the caller sets: until then,
+    the state of the arm is unknown, and neither side can replace the other.
     """
 
     def __init__(
@@ -79,12 +79,8 @@ class StateInputs:
         )
         self.topics = {MOTORS: "motor_states"} | ({LINKS: "joint_states"} if fields[LINKS] else {})
         self._can_stop_on_links = can_stop_on_links and bool(fields[LINKS])
-        self._incoming: dict[str, Array] = {
-            name: getattr(self.sides[side], field)
-            for name, (side, field) in SIGNALS.items()
-            if name in names
-        }
-        self.signals = {name: row.copy() for name, row in self._incoming.items()}
+        self._names = tuple(names)
+        self.read()
         self._watches: dict[str, Watch] = {}
         self.has_begun = False
 
@@ -116,9 +112,11 @@ class StateInputs:
         return is_pair
 
     def read(self) -> None:
-        """Copy the newest signals to `signals`."""
-        for name, row in self._incoming.items():
-            self.signals[name][:] = row
+        """Set `signals` to the newest ones."""
+        self.signals: dict[str, Array] = {}
+        for name in self._names:
+            side, field = SIGNALS[name]
+            self.signals[name] = getattr(self.sides[side], field)
 
     # Missing states
 

@@ -3,6 +3,7 @@
 
 """The topic `external_wrench`: a contact wrench that someone else measures or announces."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ TOPIC = "external_wrench"
 class WrenchInput:
     """Listens to `external_wrench` from activation on; `wrench` is what has been received.
 
-    q : (n,) measured positions, a view. limit : (n,) joint torques that the motors can hold; a
+    q : returns (n,) measured positions. limit : (n,) joint torques that the motors can hold; a
     wrench that needs more is rejected.
     """
 
@@ -34,7 +35,7 @@ class WrenchInput:
         model: MultibodyModel,
         inputs: Inputs,
         supervisor: CycleSupervisor,
-        q: Array,
+        q: Callable[[], Array],
         limit: Array,
     ) -> None:
         self._node, self._model, self._q, self._limit = node, model, q, limit
@@ -73,4 +74,4 @@ class WrenchInput:
     def _on_wrench(self, message: WrenchStamped) -> None:
         self._supervisor.check_stamp(nanoseconds(message.header.stamp))
         tolerance = self._node.parameters.wrench_tolerance
-        self.wrench.accept(message, self._q, (tolerance or np.inf) * self._limit)
+        self.wrench.accept(message, self._q(), (tolerance or np.inf) * self._limit)

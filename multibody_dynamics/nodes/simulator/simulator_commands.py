@@ -121,7 +121,7 @@ class PlantCommands:
         self._state.accept(message, stamp, int(SECOND * timeout))
         answers = self._state.stamp
         self._reject_older(answers, stamp, timeout)
-        return answers, PlantCommand(now, stamp, self._state.effort.copy())
+        return answers, PlantCommand(now, stamp, self._state.effort)
 
     def _read_motor_command(
         self, message: JointTrajectory, now: int, stamp: int, timeout: float

@@ -68,6 +68,21 @@ class TestJointStates:
         np.testing.assert_array_equal(states.position, [1.0, 2.0, 3.0])
         assert states.stamp == NOW
 
+    def test_a_state_is_that_of_its_message_and_later_ones_leave_it_alone(self):
+        states = JointStates(NAMES)
+        message = joint_state(dict.fromkeys(NAMES, 1.0))
+        assert states.accept(message, NOW)
+        first = states.position
+        assert np.shares_memory(first, np.frombuffer(message.position))  # not copied
+        shuffled = joint_state({"wrist": 3.0, "elbow": 2.0, "shoulder": 1.0}, NOW + 1)
+        assert states.accept(shuffled, NOW)
+        second = states.position
+        assert not states.accept(joint_state({"elbow": 4.0}, NOW + 2), NOW)
+        np.testing.assert_array_equal(states.position, [1.0, 4.0, 3.0])
+        np.testing.assert_array_equal(second, [1.0, 2.0, 3.0])
+        np.testing.assert_array_equal(first, 1.0)
+        np.testing.assert_array_equal(np.frombuffer(message.position), 1.0)
+
     def test_joints_of_the_robot_may_be_spread_over_several_messages(self):
         states = JointStates(NAMES)
         assert not states.accept(joint_state({"shoulder": 1.0}), NOW)

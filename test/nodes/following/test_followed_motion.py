@@ -64,8 +64,9 @@ def bench(ros: RosHarness):
         node.fault, node.ends, node.events = Fault(), Ends(), EventCounter()
         node.position = Q0.copy()
         node.followed = FollowedMotion(
-            node, motion, node.position, node.events, action=node.ends, inhibitor=node.fault
-        )
+            node, motion, lambda: node.position, node.events,
+            action=node.ends, inhibitor=node.fault,
+        )  # fmt: skip
         node.followed.hold(Q0, START)
         node.fault.text = ""
 

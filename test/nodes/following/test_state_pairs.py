@@ -155,7 +155,7 @@ def accept(found: state_pairs.StateInputs, side: str, stamp: int, **rows: list[f
     return found.add(side, 0.0)
 
 
-def test_signals_are_a_copy_of_the_newest_pair():
+def test_signals_are_those_of_the_newest_pair_that_was_read():
     names = ("link_position", "motor_position", "joint_torque")
     found = inputs(names)
     assert not accept(found, LINKS, 5, position=[0.1, 0.2], effort=[1.0, 2.0])
