@@ -195,8 +195,7 @@ class ControllerCycle:
         self._outputs.send(command)
         self._outputs.publish(command, limits.position(position), limits.speed(speed))
         limits.count(command.cuts)
-        for reason, text in report.springs_beyond_travel(self._arm):
-            limits.cuts.add(reason, text)
+        limits.count_travel(self._arm.measured.springs)
         self._is_silent = False
 
     # Missing states

@@ -141,14 +141,3 @@ def learning(learner: TrajectoryLearner) -> Status:
                 "rms of the best run [rad or m]": learned.best_rms,
             }
     return Status("learning", OK, learner.note, values)
-
-
-def springs_beyond_travel(controller: Arm) -> Iterator[tuple[str, str]]:
-    """A reason and a text for each spring that is beyond its travel now."""
-    springs = controller.measured.springs
-    beyond = springs.beyond_travel
-    if beyond.any():
-        for j in np.flatnonzero(beyond).tolist():
-            name = controller.actuators.motor_names[j]
-            text = f"the spring of {name} is beyond its travel, at {springs.deflection[j]:.4g}"
-            yield f"travel of {name}", text

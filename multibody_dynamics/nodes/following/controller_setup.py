@@ -6,7 +6,14 @@ judged, and the publishers."""
 
 from dataclasses import replace
 
-from ...dynamics.control import NO_DESIGN, FlatnessSettings, LearnedMotion, Sample, position_checks
+from ...dynamics.control import (
+    NO_DESIGN,
+    DesiredMotion,
+    FlatnessSettings,
+    LearnedMotion,
+    Sample,
+    position_checks,
+)
 from ...dynamics.core import InputError
 from ...dynamics.motion import joint_turns
 from ..base.runtime import ManagedNode
@@ -32,12 +39,12 @@ class ControllerSetup:
         self._node, self.robot = node, robot
         p, log = node.parameters, node.get_logger()
         model = robot.model
+        joints = model.joint_names, robot.soft_limits
+        motion = DesiredMotion(*joints, joint_turns(model))
         self.learner = learner_of(p, model, log)
         if self.learner is not None:
             node.configuration.callback(self.learner.close)
-        motion = LearnedMotion(
-            model.joint_names, robot.soft_limits, self.learner, joint_turns(model)
-        )
+            motion = LearnedMotion(*joints, self.learner, joint_turns(model))
         self.arm, judged, self._designed_for = prepare_laws(
             lambda values: make_arm(robot, values, motion), p, log
         )

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from ...dynamics.core import Array
-from ...dynamics.elastic import motor_range
+from ...dynamics.elastic import SpringSolver, motor_range
 from ...dynamics.motion import JointCommandLimits, LimitEvent
 from ..base.diagnostics import OK, WARN, EventCounter, Status
 from .controlled_robot import ControlledRobot
@@ -77,6 +77,13 @@ class MotorLimits:
         for cut in cuts:
             by = self._limited_by.get(cut.joint) if cut.quantity == "torque" else None
             self.cuts.add(f"{cut.quantity} of {cut.joint}", f"{cut}, {by}" if by else str(cut))
+
+    def count_travel(self, springs: SpringSolver) -> None:
+        """Count springs that are beyond their travel."""
+        for j in np.flatnonzero(springs.beyond_travel).tolist():
+            name, deflection = self._actuators.motor_names[j], springs.deflection[j]
+            text = f"the spring of {name} is beyond its travel, at {deflection:.4g}"
+            self.cuts.add(f"travel of {name}", text)
 
     def status(self) -> Status:
         """The number of cuts since the last report, and the totals."""

@@ -141,6 +141,9 @@ class DesiredMotion(IndependentCopies):
             origin, running = self._next
         running.evaluate(max(1e-9 * (time - origin), running.start_time), out)
 
+    def record(self, time: int, error: Array) -> None:
+        """Take the error (n,) against `desired` at `time` (ns), for motions that learn from it."""
+
     def stop(self, duration: float) -> None:
         """Come to rest in `duration` (s), or later, where the acceleration limits require it."""
         running, acceleration = self._require(), self.limits.acceleration

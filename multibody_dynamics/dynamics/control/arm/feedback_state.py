@@ -75,11 +75,13 @@ class FeedbackState(IndependentCopies):
         """(m,) mean torque between the last sample and the one at t (s), of which `torque` was sent
         last."""
         sent, settings = self.sent, self.settings
+        self._acted[:] = torque
+        if not settings.delay:
+            return self._acted
         if self._sent_at is not None:
             sent.push(self._sent_at, torque)
             self._sent_at = None
-        self._acted[:] = torque
-        if settings.delay and sent.count and self._sample is not None and t > self._sample:
+        if sent.count and self._sample is not None and t > self._sample:
             span = self._sample - settings.sensor_delay, t - settings.sensor_delay
             self._acted[:] = sent.mean(*span, settings.command_delay)
         self._sample = t

@@ -78,7 +78,7 @@ class Recording(IndependentCopies):
 
 
 class LearnedMotion(DesiredMotion):
-    """A :class:`DesiredMotion` with the correction found by a learner, if there is a learner.
+    """A :class:`DesiredMotion` with the correction found by a learner.
 
     fade : s, duration of a change of corrections, FADE by default; may be set at any time.
     wanted : (5, n) the motion without correction at the last `evaluate`.
@@ -88,7 +88,7 @@ class LearnedMotion(DesiredMotion):
         self,
         joint_names: Sequence[str],
         limits: JointLimits,
-        learner: Learner | None,
+        learner: Learner,
         turn: Array | None = None,
     ) -> None:
         super().__init__(joint_names, limits, turn)
@@ -126,8 +126,7 @@ class LearnedMotion(DesiredMotion):
     def follow(self, request: TrajectoryRequest, measured: Array, **options: Any) -> None:
         super().follow(request, measured, **options)
         self._end_run()
-        if self._learner is not None:
-            self._prepare(self._learner, request)
+        self._prepare(request)
 
     def stream(self, request: TrajectoryRequest, *arguments: Any, **options: Any) -> None:
         had_begun = self.streamed is not None
@@ -137,7 +136,6 @@ class LearnedMotion(DesiredMotion):
             self._change(None, self._time)
 
     def record(self, time: int, error: Array) -> None:
-        """Record the error (n,) against `desired` at `time`, if a run is being recorded."""
         recording = self._recording
         if recording is None:
             return
@@ -146,8 +144,9 @@ class LearnedMotion(DesiredMotion):
         if t >= recording.duration:
             self._end_run()
 
-    def _prepare(self, learner: Learner, request: TrajectoryRequest) -> None:
+    def _prepare(self, request: TrajectoryRequest) -> None:
         """Correct the trajectory that was just accepted, and record it if it can be learned."""
+        learner = self._learner
         begin = (self._next or (self._origin, None))[0]
         origin = begin if request.start is None else request.start
         super().look_ahead(begin, self._start)
@@ -189,7 +188,7 @@ class LearnedMotion(DesiredMotion):
     def _end_run(self) -> None:
         """Learn from the run that is being recorded, if its trajectory has ended."""
         recording, self._recording = self._recording, None
-        if recording is None or self._learner is None:
+        if recording is None:
             return
         if self._time >= recording.end and self._learner.learns:
             self._learner.submit(recording.run())
@@ -199,6 +198,6 @@ class LearnedMotion(DesiredMotion):
     def _drop(self) -> None:
         self._correction.reset()
         self._applied[:] = 0.0
-        if self._recording is not None and self._learner is not None:
+        if self._recording is not None:
             self._learner.skip("not learned: the trajectory was interrupted")
         self._recording = None
