@@ -9,6 +9,7 @@ Run `python scripts/reference.py`. It rewrites the text of docs/*.md between the
 """
 
 import argparse
+import json
 import re
 from dataclasses import fields
 from importlib import import_module
@@ -33,6 +34,15 @@ NODES = {
     "validation_node": "ValidationParameters",
     "drift_node": "DriftParameters",
 }
+ROS_TYPES = {
+    bool: "bool",
+    int: "int",
+    float: "double",
+    str: "string",
+    tuple[str, ...]: "string[]",
+    tuple[float, ...]: "double[]",
+    tuple[int, ...]: "int[]",
+}
 
 
 def generate(name: str) -> str:
@@ -54,10 +64,34 @@ def generate(name: str) -> str:
         return faults_table()
     if name == "effects":
         return effects_table()
-    from multibody_dynamics.nodes.base.parameters import markdown_table
+    return parameters_table(name.removesuffix(" parameters"))
 
-    node = import_module(f"multibody_dynamics.nodes.{name.removesuffix(' parameters')}")
-    return markdown_table(getattr(node, NODES[name.removesuffix(" parameters")]))
+
+def parameters_table(node: str) -> str:
+    """The parameters of a node."""
+    table = getattr(import_module(f"multibody_dynamics.nodes.{node}"), NODES[node])
+    lines = [
+        "| parameter | type | default | unit | range | when | listed | description |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    types, listed = get_type_hints(table), table().listed()
+    for field in fields(table):
+        data, default = field.metadata, field.default
+        allowed = ", ".join(data["choices"]) or (
+            "{:g} ... {:g}".format(*data["bounds"]) if data["bounds"] else ""
+        )
+        cells = (
+            f"`{field.name}`",
+            ROS_TYPES[types[field.name]],
+            f"`{json.dumps(default)}`",
+            data["unit"],
+            allowed,
+            "live" if data["live"] else "startup" if data["startup"] else "unconfigured",
+            "yes" if field.name in listed else "with its law" if data.get("laws") else "",
+            data["description"],
+        )
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
 
 
 def faults_table() -> str:

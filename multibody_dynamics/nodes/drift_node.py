@@ -11,6 +11,7 @@ statistics on disk. docs/drift_node.md describes topics, parameters and behaviou
 
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +19,65 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from ..dynamics.core import InputError
+from ..dynamics.core import InputError, declared
 from ..validation.drift_statistics import AT_REST, torque_sums
-from ..validation.drift_watch import DriftWatch
+from ..validation.drift_watch import DriftSettings, DriftWatch
 from ..validation.settings import Robot, Settings
 from ..validation.state_stream import StateStream, warm_up
 from .base.diagnostics import ERROR, OK, STALE, WARN, Diagnostics, Status
 from .base.messages import JointStates
 from .base.node_inputs import Inputs
-from .base.parameters import ParameterError
+from .base.parameters import ParameterError, parameter
 from .base.qos import best_effort
 from .base.robot_source import RobotSource
-from .base.runtime import ManagedNode, run
-from .validation.drift_parameters import DriftParameters
+from .base.runtime import ManagedNode
+from .validation.compared_robot import ComparedRobotParameters
 from .validation.spring_samples import SpringSamples
 
 QUEUE = 1000  # states that may wait while statistics are written to the disk
 WARMTHS = ("cold", "cool", "lukewarm", "warm")
+
+
+@dataclass(frozen=True)
+class DriftParameters(ComparedRobotParameters):
+    """The parameters of drift_node; docs/drift_node.md has them as a table."""
+
+    # fmt: off
+    payload_link: str = parameter("", "link on which a payload may change; empty: the last one")
+    cutoff: float = parameter(5.0, unit="Hz", bounds=(0.05, 1000.0),
+        meaning="cut-off frequency of the zero-phase filter; at most a fifth of the rate of the"
+        " states")
+    pair_tolerance: float = parameter(0.0, unit="s", bounds=(0.0, 0.1),
+        meaning="largest difference between the stamps of a joint state and a motor state that are"
+        " paired")
+
+    state_file: str = parameter("drift.npz",
+        meaning="file in which the reference and the last days are kept; empty: start a new"
+        " reference at every activation")
+    # fmt: on
+    segment: float = declared(DriftSettings, "segment")
+    block: float = declared(DriftSettings, "block")
+    reference: float = declared(DriftSettings, "reference")
+    warm_up_time: float = declared(DriftSettings, "warm_up_time")
+    remembered_days: float = declared(DriftSettings, "remembered_days")
+    false_alarm_level: float = declared(DriftSettings, "false_alarm_level")
+    least_payload: float = declared(DriftSettings, "least_payload")
+    least_friction: float = declared(DriftSettings, "least_friction")
+    least_offset: float = declared(DriftSettings, "least_offset")
+    least_stiffness: float = declared(DriftSettings, "least_stiffness")
+
+    def check(self) -> None:
+        super().check()
+        try:
+            self.settings()
+        except InputError as error:
+            raise ParameterError(str(error)) from None
+
+    def settings(self) -> DriftSettings:
+        """The settings of the watch. Raises InputError if they are inconsistent."""
+        return DriftSettings(
+            **{each.name: getattr(self, each.name) for each in fields(DriftSettings)}
+        )
 
 
 class DriftNode(ManagedNode[DriftParameters]):
@@ -204,9 +247,7 @@ class DriftNode(ManagedNode[DriftParameters]):
         yield inputs
 
 
-def main(args: list[str] | None = None) -> int:
-    """Entry point; returns the exit code."""
-    return run(DriftNode, args)
+main = DriftNode.main
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from .base.node_inputs import Inputs
 from .base.outputs import Outputs
 from .base.parameters import ParameterError
 from .base.qos import RELIABLE, best_effort
-from .base.runtime import ManagedNode, run
+from .base.runtime import ManagedNode
 from .simulator.simulated_environment import SimulatedEnvironment, StiffnessCommands
 from .simulator.simulated_sensors import DependentJoints, SimulatedSensors, driven, stepped
 from .simulator.simulator_commands import PlantCommand, PlantCommands
@@ -354,9 +354,7 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
         yield Status("motors", level, text, motors)
 
 
-def main(args: list[str] | None = None) -> int:
-    """Entry point; returns the exit code."""
-    return run(ElasticRobotSimulatorNode, args)
+main = ElasticRobotSimulatorNode.main
 
 
 if __name__ == "__main__":

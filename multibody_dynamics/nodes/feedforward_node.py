@@ -26,12 +26,12 @@ from .base.node_inputs import Inputs
 from .base.other_controllers import OtherControllers
 from .base.qos import best_effort
 from .base.robot_source import RobotSource
-from .base.runtime import ManagedNode, run
+from .base.runtime import ManagedNode
 from .following.base_input import BaseInput
 from .following.controlled_robot import controlled_robot
-from .following.feedforward_parameters import FeedforwardParameters
 from .following.feedforward_setup import FeedforwardSetup
 from .following.followed_motion import FollowedMotion
+from .following.following_parameters import FeedforwardParameters
 from .following.motor_limits import MotorLimits
 from .following.stiffness_input import StiffnessInput
 from .following.stream_input import StreamInput
@@ -244,9 +244,7 @@ class FeedforwardCycle:
         yield self.followed.status("safe output" if self._fault else self._motion.mode, values)
 
 
-def main(args: list[str] | None = None) -> int:
-    """Entry point; returns the exit code."""
-    return run(FeedforwardNode, args)
+main = FeedforwardNode.main
 
 
 if __name__ == "__main__":

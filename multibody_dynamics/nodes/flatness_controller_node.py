@@ -20,7 +20,7 @@ from .base.messages import SECOND
 from .base.node_inputs import Inputs
 from .base.other_controllers import OtherControllers
 from .base.robot_source import RobotSource
-from .base.runtime import ManagedNode, run
+from .base.runtime import ManagedNode
 from .following import controller_report as report
 from .following.arm_faults import ArmFaults, approach_rest
 from .following.base_input import BaseInput
@@ -237,9 +237,7 @@ class ControllerCycle:
         yield from report.statuses(self._setup, self._followed, reaction)
 
 
-def main(args: list[str] | None = None) -> int:
-    """Entry point; returns the exit code."""
-    return run(FlatnessControllerNode, args)
+main = FlatnessControllerNode.main
 
 
 if __name__ == "__main__":

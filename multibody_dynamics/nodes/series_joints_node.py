@@ -19,7 +19,7 @@ from .base.messages import nanoseconds
 from .base.outputs import Outputs
 from .base.parameters import NodeParameters, ParameterError, parameter
 from .base.qos import best_effort
-from .base.runtime import ManagedNode, run
+from .base.runtime import ManagedNode
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,7 @@ class SeriesJointsNode(ManagedNode[SeriesJointsParameters]):
         return True
 
 
-def main(args: list[str] | None = None) -> int:
-    """Entry point; returns the exit code."""
-    return run(SeriesJointsNode, args)
+main = SeriesJointsNode.main
 
 
 if __name__ == "__main__":

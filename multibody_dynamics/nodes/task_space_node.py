@@ -25,7 +25,7 @@ from .base.parameters import ParameterError
 from .base.pose_messages import pose_matrix
 from .base.qos import RELIABLE
 from .base.robot_source import RobotSource
-from .base.runtime import ManagedNode, run
+from .base.runtime import ManagedNode
 from .feedforward_node import FeedforwardCycle
 from .following.controlled_robot import controlled_robot
 from .following.feedforward_setup import FeedforwardSetup
@@ -167,9 +167,7 @@ def resolution_of(p: TaskSpaceParameters) -> RedundancyResolution:
     )
 
 
-def main(args: list[str] | None = None) -> int:
-    """Entry point; returns the exit code."""
-    return run(TaskSpaceNode, args)
+main = TaskSpaceNode.main
 
 
 if __name__ == "__main__":

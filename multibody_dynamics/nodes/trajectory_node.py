@@ -43,7 +43,7 @@ from .base.messages import SECOND, JointStates, MessageError, trajectory_message
 from .base.parameters import ParameterError, parameter
 from .base.qos import RELIABLE, best_effort
 from .base.robot import RobotParameters, load_model
-from .base.runtime import ManagedNode, run
+from .base.runtime import ManagedNode
 
 POLL_PERIOD = 0.02  # s
 
@@ -353,9 +353,7 @@ def make_motion(model: MultibodyModel, p: TrajectoryParameters) -> Reference:
     )
 
 
-def main(args: list[str] | None = None) -> int:
-    """Entry point; returns the exit code."""
-    return run(TrajectoryNode, args)
+main = TrajectoryNode.main
 
 
 if __name__ == "__main__":

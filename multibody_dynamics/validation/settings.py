@@ -4,7 +4,7 @@
 """The settings of a comparison: robot, friction, rotors, payloads, springs, filter."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import yaml
 from ..dynamics import mechanisms
 from ..dynamics.core import InputError, exactly, read_yaml, reading
 from ..dynamics.elastic import Actuators, load_actuators
-from ..dynamics.identification import JointFriction, inertial_parameters, with_inertial_parameters
+from ..dynamics.identification import JointFriction
 from ..dynamics.model import MultibodyModel
 from ..dynamics.model.inertia import spatial_inertia
 from .recordings import JointSelection
@@ -121,12 +121,11 @@ def _with_data(model: MultibodyModel, given: Any) -> tuple[MultibodyModel, Joint
     for joint, value in given.get("rotor_inertia", {}).items():
         rotors[model.joint_index(joint)] = exactly(f"rotor_inertia of '{joint}'", value, ())
     model = model.with_reflected_inertia(rotors)
-    links = given.get("links", {})
-    if links:
-        parameters = inertial_parameters(model).reshape(-1, 10)
+    if links := given.get("links", {}):
+        M = model.inertias.copy()
         for body, values in links.items():
-            parameters[model.body_index(body)] = _ten(*_body(body, values))
-        model = with_inertial_parameters(model, parameters.ravel())
+            M[model.body_index(body)] = spatial_inertia(*_body(body, values))
+        model = replace(model, link_inertias=M - (model.inertias - model.link_inertias))
     for body, values in given.get("payload", {}).items():
         model = model.with_payload(body, *_body(body, values), name=f"payload of {body}")
     return model, JointFriction.from_mapping(given.get("friction", {}), model.joint_names)
@@ -142,12 +141,6 @@ def _body(name: str, values: Any) -> tuple[float, Any, Any]:
     com = exactly(f"{name}: com", values.get("com", [0.0] * 3), (3,))
     mass = float(exactly(f"{name}: mass", values["mass"], ()))
     return mass, com, inertia[[[0, 1, 2], [1, 3, 4], [2, 4, 5]]]
-
-
-def _ten(mass: float, com: Any, inertia_com: Any) -> Any:
-    M = spatial_inertia(mass, com, inertia_com)
-    upper = [M[i, j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))]
-    return np.array([mass, *(mass * com), *upper])
 
 
 def _described_friction(friction: JointFriction, j: int) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def start(ros_domain_id: int) -> Iterator[Start]:
 def test_parameters_keep_name_type_default_range_and_liveness(node):
     text = (FOLDER / "parameters.md").read_text(encoding="utf-8")
     released = rows(re.split(rf"^## {node}$", text, flags=re.MULTILINE)[1].partition("\n## ")[0])
-    now = rows(parameters.markdown_table(table_of(node)))
+    now = rows(reference.parameters_table(node))
     for name, row in released.items():
         if name in CHOICES_ADDED:
             assert {*row.pop(3).split(", ")} <= {*now[name].pop(3).split(", ")}

@@ -16,7 +16,7 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.nodes.base.messages import nanoseconds, set_stamp
 from multibody_dynamics.nodes.base.parameters import ParameterError
 from multibody_dynamics.nodes.base.qos import LATCHED
-from multibody_dynamics.nodes.validation.validation_parameters import ValidationParameters
+from multibody_dynamics.nodes.validation_node import ValidationParameters
 from multibody_dynamics.validation.comparison import validate
 from multibody_dynamics.validation.recordings import Recording
 from multibody_dynamics.validation.settings import Settings

@@ -64,9 +64,15 @@ def declared(settings: type, name: str, **changes: Any) -> Any:
     return field(default=default, metadata={**source.metadata, **changes})
 
 
-def check_setting(each: Field[Any], value: Any) -> None:
-    """Raise InputError for a value that the declaration of a field excludes."""
+def check_setting(each: Field[Any], value: Any, *, is_bounded: bool = False) -> None:
+    """Raise InputError for a value that the declaration of a field excludes; is_bounded: the bounds
+    hold here, too, not only for a node."""
     choices, check = each.metadata.get("choices"), each.metadata.get("check")
+    if is_bounded and each.metadata["bounds"]:
+        low, high = each.metadata["bounds"]
+        if not low <= value <= high:
+            given = f"{each.name} is {value} {each.metadata['unit']}".rstrip()
+            raise InputError(f"{given}: must be from {low:g} to {high:g}")
     if choices and value not in choices:
         raise InputError(f"{each.name} '{value}': expected one of {', '.join(choices)}")
     if check is not None and value is not None:

@@ -341,15 +341,6 @@ class Actuator(ABC):
         stored = sum(spring.energy(phi, beyond="continue") for spring, phi in bends)
         return self.factor(theta, k)[0] * stored
 
-    def energy_gradient(self, q: float, theta: Any, k: float = 1.0) -> Array:
-        """(1 + m,) dU by (q, theta): -Q, and the loads of the motors."""
-        factor, slope = self.factor(theta, k)
-        result = np.zeros(1 + len(self.motors))
-        for row, spring, phi in self._bent(q, theta):
-            result += factor * float(spring.torque(phi, beyond="continue")) * row
-            result[1:] += float(spring.energy(phi, beyond="continue")) * slope
-        return result
-
     def energy_hessian(self, q: float, theta: Any, k: float = 1.0) -> Array:
         """(1 + m, 1 + m) second derivatives of U by (q, theta); the factor is linear in theta."""
         factor, slope = self.factor(theta, k)

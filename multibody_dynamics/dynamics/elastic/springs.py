@@ -188,15 +188,6 @@ class Spring(ABC):
         rates = as_array("torque rate", rate, ()), as_array("torque acceleration", acceleration, ())
         return DeflectionMotion(phi, *deflection_rates(s1, s2, *rates))
 
-    def torque_motion(
-        self, phi: Any, rate: Any, acceleration: Any, *, beyond: Beyond = "raise"
-    ) -> tuple[Array, Array, Array]:
-        """Q, Q', Q'' of a deflection and its rates: the inverse of :meth:`deflection_motion`."""
-        s, s1, s2, _ = self.derivatives(phi, beyond=beyond)
-        phid = as_array("deflection rate", rate, ())
-        phidd = as_array("deflection acceleration", acceleration, ())
-        return s, s1 * phid, s1 * phidd + s2 * phid**2
-
     def checked_deflection(self, phi: Any, beyond: Beyond) -> Array:
         """`phi` as an array; InputError if it is beyond the travel and `beyond` is "raise"."""
         return self._checked("deflection", phi, self.travel, beyond)

@@ -168,18 +168,6 @@ def distance_to_limits(limits: JointLimits, q: Array) -> Array:
     return np.minimum(q - limits.lower, limits.upper - q)
 
 
-def soft_limit_scale(limits: JointLimits, q: Array, qd: Array, margin: Array | float) -> Array:
-    """Factors (n,) in 0..1 by which soft limits scale a motion with velocity qd at q.
-
-    1 away from limits, at rest and when moving away from a limit; falls linearly to 0 over the last
-    `margin` (rad, m) before the limit ahead, and is 0 beyond.
-    """
-    if not np.all(np.asarray(margin) > 0.0):
-        raise InputError(f"the margin of the soft limits must be positive, got {margin}")
-    ahead = np.where(qd > 0.0, limits.upper - q, np.where(qd < 0.0, q - limits.lower, np.inf))
-    return np.clip(ahead / margin, 0.0, 1.0)
-
-
 def _events(
     joint_names: Sequence[str], quantity: str, wanted: Array, allowed: Array, which: Any
 ) -> tuple[LimitEvent, ...]:

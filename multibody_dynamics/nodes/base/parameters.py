@@ -14,7 +14,6 @@ set, read or described by name.
 """
 
 import dataclasses
-import json
 import math
 import sys
 import typing
@@ -49,15 +48,6 @@ TYPES = {
     tuple[str, ...]: Parameter.Type.STRING_ARRAY,
     tuple[float, ...]: Parameter.Type.DOUBLE_ARRAY,
     tuple[int, ...]: Parameter.Type.INTEGER_ARRAY,
-}
-TYPE_NAMES = {
-    Parameter.Type.BOOL: "bool",
-    Parameter.Type.INTEGER: "int",
-    Parameter.Type.DOUBLE: "double",
-    Parameter.Type.STRING: "string",
-    Parameter.Type.STRING_ARRAY: "string[]",
-    Parameter.Type.DOUBLE_ARRAY: "double[]",
-    Parameter.Type.INTEGER_ARRAY: "int[]",
 }
 NAMES_WITHOUT_QUOTES = {
     (Parameter.Type.STRING, Parameter.Type.INTEGER),
@@ -283,32 +273,6 @@ class ParameterServer(Generic[P]):
             self.values = dataclasses.replace(self.values, **changes)
             self.declare(self.values.listed())
             self._on_change(self.values)
-
-
-def markdown_table(table: type[NodeParameters]) -> str:
-    """The parameters as a Markdown table, for the documentation."""
-    lines = [
-        "| parameter | type | default | unit | range | when | listed | description |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    types, listed = field_types(table), table().listed()
-    for field in dataclasses.fields(table):
-        data = field.metadata
-        allowed = ", ".join(data["choices"]) or (
-            "{:g} ... {:g}".format(*data["bounds"]) if data["bounds"] else ""
-        )
-        cells = (
-            f"`{field.name}`",
-            TYPE_NAMES[types[field.name]],
-            f"`{json.dumps(_to_ros(field.default))}`",
-            data["unit"],
-            allowed,
-            "live" if data["live"] else "startup" if data["startup"] else "unconfigured",
-            "yes" if field.name in listed else "with its law" if data.get("laws") else "",
-            data["description"],
-        )
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
 
 
 def field_types(table: type[NodeParameters]) -> dict[str, Parameter.Type]:

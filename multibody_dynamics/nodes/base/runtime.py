@@ -79,6 +79,11 @@ class ManagedNode(LifecycleNode, Generic[P]):
 
     _server: ParameterServer[Any] | None = None  # while rclpy declares its own parameters
 
+    @classmethod
+    def main(cls, args: Sequence[str] | None = None) -> int:
+        """Run this node, see :func:`run`: the entry point of its program; returns the exit code."""
+        return run(cls, args)
+
     def __init__(self, name: str, parameters: type[P], **options: Any) -> None:
         super().__init__(name, **options)
         gc.enable()  # also in a program of somebody else

@@ -24,7 +24,6 @@ law_judgement                   stability of the designed laws: accepted, lowere
 live_laws                       laws chosen while the node runs, judged before they take effect
 controller_outputs              messages that the controller publishes every cycle
 controller_report               diagnostics of the controller
-following_parameters            parameters of all nodes that follow trajectories
-feedforward_parameters          parameters of the feedforward
+following_parameters            parameters of nodes that follow trajectories, and of the feedforward
 flatness_controller_parameters  parameters of the controller
 """

@@ -11,7 +11,7 @@ from ..base.messages import set_stamp
 from ..base.outputs import Outputs, fill
 from ..base.runtime import ManagedNode
 from .controlled_robot import ControlledRobot
-from .feedforward_parameters import FeedforwardParameters
+from .following_parameters import FeedforwardParameters
 
 
 class FeedforwardOutputs(Outputs):

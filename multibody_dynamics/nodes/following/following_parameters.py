@@ -138,3 +138,16 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
                 f"state_timeout ({self.state_timeout} s) is shorter than one cycle"
                 f" at update_rate {self.update_rate} Hz"
             )
+
+
+@dataclass(frozen=True)
+class FeedforwardParameters(FollowingParameters):
+    """The parameters of feedforward_node; docs/feedforward_node.md has them as a table."""
+
+    usual = (*FollowingParameters.usual, "variant", "lookahead", "ramp_time")
+
+    # fmt: off
+    ramp_time: float = parameter(0.5, unit="s", bounds=(0.0, 60.0), live=True,
+        meaning="duration of the ramp to the motor torques of the law, from zero at activation, or"
+        " from the last torques if a new hold begins")
+    # fmt: on

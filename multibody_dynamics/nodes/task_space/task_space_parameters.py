@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 from ...dynamics.tasks import GROUPS
 from ..base.parameters import ParameterError, parameter
-from ..following.feedforward_parameters import FeedforwardParameters
+from ..following.following_parameters import FeedforwardParameters
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from ...dynamics.elastic import VARIANTS, Actuators, MotorFeedforward, load_actu
 from ...dynamics.model import MultibodyModel
 from ...dynamics.motion import Reference
 from ...dynamics.rigid import inverse_dynamics
-from ...nodes.following.feedforward_parameters import FeedforwardParameters
+from ...nodes.following.following_parameters import FeedforwardParameters
 from ...simulation import PLANTS
 from ..base.models import load_quietly
 from ..base.node_parameters import CONTROLLER, FEEDFORWARD, PARAMETERS, read_parameters

@@ -30,7 +30,7 @@ from ...dynamics.lie import se3
 from ...dynamics.model import MultibodyModel, inertia, load_urdf, parse_urdf
 from ...dynamics.rigid import inverse_dynamics
 from ...resources import share_directory
-from .urdf_text import UrdfText, inertial_block, origin_pose
+from .urdf_text import UrdfText, inertial_block, numbers_of, origin_pose
 
 Element = ElementTree.Element
 
@@ -226,7 +226,7 @@ def _lock(root: Element, locked: Mapping[str, float]) -> None:
             continue
         moved = locked[joint.get("name", "")] * _axis(joint)
         parts = (np.zeros(3), moved) if joint.get("type") == "prismatic" else (moved, np.zeros(3))
-        pose = _pose(joint.find("origin")) @ se3.exp(np.concatenate(parts))
+        pose = origin_pose(joint.find("origin")) @ se3.exp(np.concatenate(parts))
         for part in list(joint):
             if part.tag not in ("parent", "child"):
                 joint.remove(part)
@@ -262,7 +262,7 @@ def _split(root: Element, joint: Element, motor: Motor, stiffness: float) -> Non
 def _merge_rotor(root: Element, joint: Element, motor: Motor) -> None:
     """Add mass and inertia of the rotor to the link that carries it."""
     link = _named(root, "link", _link_of(joint, "parent"))
-    C = _pose(joint.find("origin"))
+    C = origin_pose(joint.find("origin"))
     _set_inertia(link, _inertia(link) + inertia.transform(_rotor(joint, motor), C))
 
 
@@ -350,18 +350,9 @@ def _link_of(joint: Element, role: str) -> str:
     return _found(joint, role).get("link", "")
 
 
-def _triple(element: Element | None, name: str, default: str = "0 0 0") -> Array:
-    """An attribute with three numbers."""
-    return np.array((default if element is None else element.get(name, default)).split(), float)
-
-
 def _axis(joint: Element) -> Array:
-    a = _triple(joint.find("axis"), "xyz", "1 0 0")
+    a = numbers_of(joint.find("axis"), "xyz", "1 0 0")
     return np.asarray(a / np.linalg.norm(a))
-
-
-def _pose(origin: Element | None) -> Array:
-    return origin_pose(_triple(origin, "xyz"), _triple(origin, "rpy"))
 
 
 def _inertia(link: Element) -> Array:

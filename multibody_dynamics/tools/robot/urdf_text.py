@@ -10,6 +10,7 @@ as it is, byte for byte: comments, order, white space, elements of other program
 import re
 from dataclasses import dataclass, field
 from typing import Any
+from xml.etree import ElementTree
 from xml.parsers import expat
 
 import numpy as np
@@ -32,14 +33,13 @@ class Tag:
     attributes: dict[str, tuple[int, int, str]]  # begin and end of the value, value
     is_empty: bool  # <tag/>
 
+    def get(self, name: str, default: str) -> str:
+        """The text of an attribute, or the default if it is absent."""
+        return self.attributes[name][2] if name in self.attributes else default
+
     def number(self, name: str) -> float:
         """An attribute as a number; 0 if it is absent."""
-        return float(self.attributes[name][2]) if name in self.attributes else 0.0
-
-    def triple(self, name: str) -> Array:
-        """An attribute with three numbers; zeros if it is absent."""
-        text = self.attributes[name][2] if name in self.attributes else "0 0 0"
-        return np.array([float(word) for word in text.split()])
+        return float(self.get(name, "0"))
 
 
 @dataclass
@@ -117,16 +117,9 @@ class UrdfText:
         inside = self.links[link].inside
         if "inertial" not in inside:
             return None
-        C = self._frame(link)
+        C = origin_pose(inside.get("inertial/origin"))
         about_com = C[:3, :3] @ self._moments(link) @ C[:3, :3].T
         return spatial_inertia(inside["inertial/mass"].number("value"), C[:3, 3], about_com)
-
-    def _frame(self, link: str) -> Array:
-        """The pose of the inertial's axes in the link."""
-        origin = self.links[link].inside.get("inertial/origin")
-        if origin is None:
-            return np.eye(4)
-        return origin_pose(origin.triple("xyz"), origin.triple("rpy"))
 
     def _moments(self, link: str) -> Array:
         tag = self.links[link].inside["inertial/inertia"]
@@ -149,7 +142,7 @@ class UrdfText:
             self._insert_inertial(link, element, mass, com, about_com)
             self.changed.append(link)
             return True
-        R = self._frame(link)[:3, :3]
+        R = origin_pose(element.inside.get("inertial/origin"))[:3, :3]
         moments = R.T @ about_com @ R
         old_mass, old_com, _ = decompose(before)
         count = len(self._edits)
@@ -238,9 +231,14 @@ class UrdfText:
         return "\r\n" if b"\r\n" in self.data else "\n"
 
 
-def origin_pose(xyz: Array, rpy: Array) -> Array:
-    """The pose (4, 4) of an <origin>."""
-    roll, pitch, yaw = rpy
+def numbers_of(tag: ElementTree.Element | Tag | None, name: str, default: str) -> Array:
+    """An attribute with several numbers; the default if it, or the tag, is absent."""
+    return np.array((default if tag is None else tag.get(name, default)).split(), dtype=float)
+
+
+def origin_pose(origin: ElementTree.Element | Tag | None) -> Array:
+    """The pose (4, 4) of an <origin>, the identity without one."""
+    xyz, (roll, pitch, yaw) = (numbers_of(origin, name, "0 0 0") for name in ("xyz", "rpy"))
     R = so3.exp((0, 0, yaw)) @ so3.exp((0, pitch, 0)) @ so3.exp((roll, 0, 0))
     return se3.from_rotation_translation(R, xyz)
 

@@ -90,7 +90,7 @@ def _visuals(
         geometry = visual.find("geometry")
         if geometry is None or not len(geometry):
             continue
-        place = in_body @ _origin(visual.find("origin"))
+        place = in_body @ origin_pose(visual.find("origin"))
         colour = _colour(visual.find("material"), materials)
         for mesh in finder.meshes(geometry[0]):
             vertices = np.asarray(mesh.vertices) @ place[:3, :3].T + place[:3, 3]
@@ -175,13 +175,6 @@ class _Finder:
             ),
             None,
         )
-
-
-def _origin(element: ElementTree.Element | None) -> Array:
-    if element is None:
-        return np.eye(4)
-    xyz, rpy = (_numbers(element.get(name, "0 0 0")) for name in ("xyz", "rpy"))
-    return origin_pose(xyz, rpy)
 
 
 def _numbers(text: str) -> Array:

@@ -15,7 +15,6 @@ from multibody_dynamics.dynamics.motion.limits import (
     check_motion,
     check_reference,
     distance_to_limits,
-    soft_limit_scale,
 )
 from multibody_dynamics.dynamics.motion.trajectories import interpolate
 from rejections import assert_rejected
@@ -167,16 +166,3 @@ def test_a_reference_is_checked_by_its_extremes() -> None:
 def test_distance_to_the_nearer_limit() -> None:
     distance = distance_to_limits(MOTION, np.array([1.5, 1e6, -0.25]))
     np.testing.assert_array_equal(distance, [0.5, np.inf, -0.25])
-
-
-def test_soft_limit_slows_motion_towards_a_limit_only() -> None:
-    margin = np.array([0.5, 0.5, 0.2])
-
-    def scale(q: list[float], qd: list[float]) -> list[float]:
-        return soft_limit_scale(MOTION, np.array(q), np.array(qd), margin).tolist()
-
-    assert scale([1.75, 9.0, 0.5], [1.0, 5.0, 1.0]) == [0.5, 1.0, 1.0]
-    assert scale([1.75, 9.0, 0.05], [-1.0, -5.0, -1.0]) == [1.0, 1.0, 0.25]
-    assert scale([2.5, 0.0, -0.1], [1.0, 0.0, -1.0]) == [0.0, 1.0, 0.0]
-    assert scale([2.5, 0.0, -0.1], [-1.0, 0.0, 0.0]) == [1.0, 1.0, 1.0]
-    assert_rejected((lambda: soft_limit_scale(MOTION, np.zeros(3), np.zeros(3), 0.0), "margin"))

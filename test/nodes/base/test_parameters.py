@@ -14,7 +14,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from multibody_dynamics.nodes.base import parameters
-from multibody_dynamics.nodes.following.feedforward_parameters import FeedforwardParameters
+from multibody_dynamics.nodes.following.following_parameters import FeedforwardParameters
 
 
 @dataclass(frozen=True)

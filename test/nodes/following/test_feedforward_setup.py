@@ -10,8 +10,8 @@ import pytest
 from feedforward_arm import ACTUATORS, COMMAND_JOINTS, MODEL
 from live_node import LiveNode, live_node
 from multibody_dynamics.nodes.following.controlled_robot import ControlledRobot
-from multibody_dynamics.nodes.following.feedforward_parameters import FeedforwardParameters
 from multibody_dynamics.nodes.following.feedforward_setup import FeedforwardSetup
+from multibody_dynamics.nodes.following.following_parameters import FeedforwardParameters
 from ros_harness import ros
 
 __all__ = ["ros"]  # the fixture

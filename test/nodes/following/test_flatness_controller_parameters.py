@@ -11,12 +11,14 @@ import pytest
 from multibody_dynamics.dynamics.control.arm.arm_settings import ArmSettings
 from multibody_dynamics.dynamics.control.laws.flatness_settings import FlatnessSettings
 from multibody_dynamics.nodes.base.parameters import ParameterError
-from multibody_dynamics.nodes.following.feedforward_parameters import FeedforwardParameters
 from multibody_dynamics.nodes.following.flatness_controller_parameters import (
     LAWS,
     FlatnessControllerParameters,
 )
-from multibody_dynamics.nodes.following.following_parameters import FollowingParameters
+from multibody_dynamics.nodes.following.following_parameters import (
+    FeedforwardParameters,
+    FollowingParameters,
+)
 from multibody_dynamics.nodes.following.law_parameters import parameters_of
 
 

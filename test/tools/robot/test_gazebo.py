@@ -369,7 +369,7 @@ def test_examples_of_ros2_control_are_consistent():
 
 
 def test_the_franka_example_has_our_parameters():
-    from multibody_dynamics.nodes.following.feedforward_parameters import FeedforwardParameters
+    from multibody_dynamics.nodes.following.following_parameters import FeedforwardParameters
 
     made = yaml.safe_load((CONFIG / "ros2_control" / "franka_feedforward.yaml").read_text())
     values = {

@@ -5,7 +5,7 @@
 
 from dataclasses import dataclass, fields
 
-from ...core import InputError, check_setting, setting
+from ...core import check_setting, setting
 from .collision_reaction import REACTIONS
 
 
@@ -76,8 +76,4 @@ class ArmSettings:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            value, bounds = getattr(self, each.name), each.metadata["bounds"]
-            check_setting(each, value)
-            if bounds and not bounds[0] <= value <= bounds[1]:
-                low, high = bounds
-                raise InputError(f"{each.name} is {value}: must be from {low:g} to {high:g}")
+            check_setting(each, getattr(self, each.name), is_bounded=True)

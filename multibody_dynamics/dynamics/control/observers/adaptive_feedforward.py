@@ -91,13 +91,7 @@ class AdaptationSettings:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            value, data = getattr(self, each.name), each.metadata
-            check_setting(each, value)
-            low, high = data["bounds"] or (-inf, inf)
-            if data["bounds"] and not low <= value <= high:
-                raise InputError(
-                    f"{each.name} is {value} {data['unit']}: must be from {low:g} to {high:g}"
-                )
+            check_setting(each, getattr(self, each.name), is_bounded=True)
         zone = np.asarray(self.dead_zone, dtype=np.float64)
         if not (np.isfinite(zone).all() and (zone >= 0.0).all()):
             raise InputError(f"dead_zone is {self.dead_zone}: must be zero or greater")

@@ -55,10 +55,7 @@ class StreamSettings:
 
     def __post_init__(self) -> None:
         for each in fields(StreamSettings):
-            value, bounds = getattr(self, each.name), each.metadata["bounds"]
-            check_setting(each, value)
-            if bounds and not bounds[0] <= value <= bounds[1]:
-                raise InputError(f"{each.name} is {value}: must be from {bounds[0]} to {bounds[1]}")
+            check_setting(each, getattr(self, each.name), is_bounded=True)
 
 
 def design_stream(

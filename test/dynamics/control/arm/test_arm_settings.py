@@ -22,9 +22,9 @@ def test_every_default_is_within_its_bounds():
     ("name", "value", "says"),
     [
         ("collision_reaction", "flee", "collision_reaction 'flee': expected one of off, report"),
-        ("stop_timeout", 0.0, "stop_timeout is 0.0: must be from 0.1 to 600"),
+        ("stop_timeout", 0.0, "stop_timeout is 0.0 s: must be from 0.1 to 600"),
         ("recovery_limit", -1, "recovery_limit is -1: must be from 0 to 1000"),
-        ("lookahead", float("nan"), "lookahead is nan: must be from 0 to 1"),
+        ("lookahead", float("nan"), "lookahead is nan s: must be from 0 to 1"),
     ],
 )
 def test_what_a_declaration_excludes_is_refused_by_name(name, value, says):

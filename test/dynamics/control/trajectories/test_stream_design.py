@@ -80,7 +80,10 @@ def test_rates_cost_smoothness_and_a_given_smoothing_costs_acceleration():
     [
         ({"stream_acceleration": (1.0, 2.0)}, "stream_acceleration is .*for each of the 7 joints"),
         ({"stream_acceleration": (-1.0,)}, "stream_acceleration is .* expected one positive"),
-        ({"stream_delay": -1.0}, "stream_delay is -1.0: must be from 0.0 to 10.0"),
+        (
+            {"stream_delay": -1.0},
+            "stream_delay is -1.0 intervals of the stream: must be from 0 to 10",
+        ),
     ],
 )
 def test_bad_settings_are_named(settings, words):
