@@ -16,9 +16,10 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.identification.bodies import regressor
 from multibody_dynamics.dynamics.rigid.vector_batches import LARGE_BATCH
 
-SMALL, LARGE = 2**13, 10**6
+SMALL, MEDIUM, LARGE = 2**13, 200_000, 10**6
 RNEA = "`pin.rnea` from Python: Q, one state after the other"
 BATCH = f"`BatchInverseDynamics` with `out`, {LARGE:,} states, all cores"
+FUNCTION = f"`inverse_dynamics`, {MEDIUM:,} states, all cores"
 PER_STATE = 20  # rounds between blocks of the large batch
 
 
@@ -31,6 +32,7 @@ def inverse_dynamics(model: dyn.MultibodyModel, robot: pin.Model) -> Group:
     data, evaluate = robot.createData(), dyn.rigid.BatchInverseDynamics(model)
     states = np.random.default_rng(2).normal(size=(5, LARGE, model.n))
     few = np.ascontiguousarray(states[:, :SMALL])
+    medium = states[:, :MEDIUM]
     columns = np.ascontiguousarray(few.transpose(0, 2, 1))
     rows = [row[0].copy() for row in few[:3]]
     out, small_out = np.empty((3, LARGE, model.n)), np.empty((3, SMALL, model.n))
@@ -63,9 +65,9 @@ def inverse_dynamics(model: dyn.MultibodyModel, robot: pin.Model) -> Group:
             SMALL,
         ),
         Row(
-            f"`inverse_dynamics`, {LARGE:,} states, all cores",
-            harness.on_all_cores(partial(dyn.inverse_dynamics, model, *states)),
-            LARGE,
+            FUNCTION,
+            harness.on_all_cores(partial(dyn.inverse_dynamics, model, *medium)),
+            MEDIUM,
             PER_STATE,
         ),
         Row(BATCH, harness.on_all_cores(partial(evaluate, *states, out=out)), LARGE, PER_STATE),

@@ -86,6 +86,8 @@ def targets(groups: Sequence[Group]) -> list[Target]:
                ("humanoid", f"specialised, body, {call}"), ("humanoid", rnea), 0.8),
         Target("a state of a batch of 1,000,000, all cores, over one `pin.rnea`",
                ("batches", batches.BATCH), ("batches", batches.RNEA), 0.08),
+        Target("a state of `inverse_dynamics` of 200,000, all cores, over one `pin.rnea`",
+               ("batches", batches.FUNCTION), ("batches", batches.RNEA), 0.05),
     ]  # fmt: skip
     if orders:
         wanted.append(

@@ -6,208 +6,188 @@
 There are two loops, for two layouts of the arrays. In the first, each state is one row of every
 array. A block of as many states as a register has lanes is transposed on its way into a buffer,
 where a number of all these states is one vector, then evaluated by the function of the program, and
-transposed back. In the second, each state is one column: one number of neighbouring states already
-is one vector, and the function of the program works on the arrays themselves.
+transposed back, both in registers, by interleaving vectors. In the second, each state is one
+column: one number of neighbouring states already is one vector, and the function of the program
+works on the arrays themselves.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
-from .llvm_text import function_text, module_text
+from .llvm_text import Body, Numbers, function_text, module_text
 from .programs import Program
 
-EXPONENT = 0x7FF0000000000000  # these bits are all set in NaN and in infinity
+# writes code that moves some entries of all lanes: their buffer, the row of each lane, the first
+# entry and how many
+Tile = Callable[[str, Sequence[str], str, int], None]
 
 
 class _Function:
-    """What both functions have in common: blocks of states, loops over the entries of arrays."""
-
-    def __init__(self, name: str, lanes: int) -> None:
-        self.name, self.lanes = name, lanes
-        self.vector, self.bits = f"<{lanes} x double>", f"<{lanes} x i64>"
-        self.lines: list[str] = []
-
-    def do(self, text: str) -> None:
-        self.lines.append(f"  {text}")
-
-    def begin(self, name: str, before: str) -> None:
-        """The head of a loop over the entries of an array, entered from the label `before`."""
-        self.do(f"br label %each.{name}")
-        self.lines.append(f"each.{name}:")
-        self.do(f"%{name}.k = phi i64 [0, %{before}], [%{name}.next, %each.{name}]")
-
-    def end(self, name: str, count: int) -> str:
-        """The end of this loop; returns the label after it."""
-        self.do(f"%{name}.next = add i64 %{name}.k, 1")
-        self.do(f"%{name}.more = icmp ult i64 %{name}.next, {count}")
-        self.do(f"br i1 %{name}.more, label %each.{name}, label %after.{name}")
-        self.lines.append(f"after.{name}:")
-        return f"after.{name}"
-
-    def flag(self, name: str) -> None:
-        """Note in the flaws of an array which of the lanes in its `bits` are NaN or infinite."""
-        mask = "<" + ", ".join([f"i64 {EXPONENT}"] * self.lanes) + ">"
-        self.do(f"%{name}.exponent = and {self.bits} %{name}.bits, {mask}")
-        self.do(f"%{name}.flawed = icmp eq {self.bits} %{name}.exponent, {mask}")
-        self.do(f"%{name}.flag = zext <{self.lanes} x i1> %{name}.flawed to {self.bits}")
-        self.do(f"%{name}.flaws = or {self.bits} %{name}.before, %{name}.flag")
-
-    def finished(self, counter: str, flaws: str) -> str:
-        """The function, with its last blocks: `counter` advances to the next states; the result is
-        not zero if there were flaws."""
-        self.do("br label %done")
-        self.lines.append("done:")
-        self.do(f"%flaws.next = or {self.bits} {flaws}, zeroinitializer")
-        self.do(f"{counter}.next = add i64 {counter}, {self.lanes}")
-        self.do(f"%more = icmp ult i64 {counter}.next, %end")
-        self.do("br i1 %more, label %block, label %finish")
-        self.lines.append("finish:")
-        self.do(f"%all = phi {self.bits} [zeroinitializer, %entry], [%flaws.next, %done]")
-        self.do(f"%any = call i64 @llvm.vector.reduce.or.v{self.lanes}i64({self.bits} %all)")
-        self.do("ret i64 %any")
-        return "\n".join([*self.lines, "}", ""])
-
-
-class _Loop(_Function):
-    """Writes the function for states in rows."""
+    """What both functions have in common: blocks of states, and checks of the inputs."""
 
     def __init__(self, program: Program, name: str, lanes: int, shared: Sequence[str]) -> None:
-        super().__init__(name, lanes)
-        self.inputs = list(program.inputs.items())
-        self.results = [(key, len(entries)) for key, entries in program.results.items()]
-        self.arrays = [f"%in{k}" for k in range(len(self.inputs))]
-        self.arrays += [f"%out{k}" for k in range(len(self.results))]
-        self.buffers = {  # array: (buffer, entries); inputs that all states share have none
-            array: (f"%buffer.{array[1:]}", count)
-            for array, (key, count) in zip(self.arrays, self.inputs + self.results, strict=True)
-            if key not in shared and count
-        }
+        self.name, self.lanes = name, lanes
+        self.vector, self.mask = f"<{lanes} x double>", f"<{lanes} x i1>"
+        self.body = Body()
+        inputs = {f"%in{k}": item for k, item in enumerate(program.inputs.items())}
+        self.inputs = {a: size for a, (key, size) in inputs.items() if key not in shared}
+        results = enumerate(program.results.values())
+        self.results = {f"%out{k}": len(entries) for k, entries in results}
+        self.arrays = [*inputs, *self.results]
+
+    @contextmanager
+    def blocks(self) -> Iterator[None]:
+        """A loop in which %state is the first state of a block, and the return of the result.
+
+        In each lane, %flaws is zero until an input is NaN or infinite, and NaN from then on.
+        """
+        body = self.body
+        body.do(f"%flaws = alloca {self.vector}, align 64")
+        body.do(f"store {self.vector} zeroinitializer, ptr %flaws")
+        body.do("%some = icmp ult i64 %first, %end")
+        body.do("br i1 %some, label %block, label %finish")
+        body.label("block")
+        body.do("%state = phi i64 [%first, %entry], [%state.next, %done]")
+        yield
+        body.do("br label %done")
+        body.label("done")
+        body.do(f"%state.next = add i64 %state, {self.lanes}")
+        body.do("%more = icmp ult i64 %state.next, %end")
+        body.do("br i1 %more, label %block, label %finish")
+        body.label("finish")
+        flaws = body.new(f"load {self.vector}, ptr %flaws")
+        flawed = body.new(f"fcmp uno {self.vector} {flaws}, zeroinitializer")
+        some = body.new(f"call i1 @llvm.vector.reduce.or.v{self.lanes}i1({self.mask} {flawed})")
+        body.do(f"ret i64 {body.new(f'zext i1 {some} to i64')}")
+
+    def text(self, suffix: str, *numbers: str) -> str:
+        """The function, which takes the arrays and `numbers`."""
+        given = ", ".join([*(f"ptr {a}" for a in self.arrays), *(f"i64 {x}" for x in numbers)])
+        lines = "\n".join(self.body.lines)
+        return f"define i64 @{self.name}.{suffix}({given}) nounwind {{\nentry:\n{lines}\n}}\n"
+
+    def call(self, places: Sequence[str], stride: str) -> None:
+        """Call the function of the program."""
+        given = [*(f"ptr {place}" for place in places), *[f"i64 {stride}"] * 2]
+        self.body.do(f"call void @{self.name}({', '.join(given)})")
+
+    def at(self, array: str, *offset: str) -> str:
+        """The address of an entry, whose place is the product of `offset`."""
+        place = offset[0]
+        for factor in offset[1:]:
+            place = self.body.new(f"mul i64 {place}, {factor}")
+        return self.body.new(f"getelementptr double, ptr {array}, i64 {place}")
+
+    def check(self, values: Sequence[str]) -> None:
+        """Add 0 times these numbers, which is 0 or NaN, to %flaws."""
+        numbers, total = Numbers(self.body, self.lanes), "zeroinitializer"
+        for value in values:
+            total = numbers.binary("fadd", total, numbers.binary("fmul", value, "zeroinitializer"))
+        before = self.body.new(f"load {self.vector}, ptr %flaws")
+        self.body.do(f"store {self.vector} {numbers.binary('fadd', before, total)}, ptr %flaws")
+
+
+class _Rows(_Function):
+    """Writes the function for states in rows."""
 
     def write(self) -> str:
-        parameters = ", ".join([*(f"ptr {a}" for a in self.arrays), "i64 %first", "i64 %end"])
-        self.lines = [f"define i64 @{self.name}.batch({parameters}) nounwind {{", "entry:"]
-        for buffer, count in self.buffers.values():
-            self.do(f"{buffer} = alloca [{count * self.lanes} x double], align 64")
-        self.do("%final = sub i64 %end, 1")
-        self.do("%some = icmp ult i64 %first, %end")
-        self.do("br i1 %some, label %block, label %finish")
-        self.lines.append("block:")
-        self.do("%state = phi i64 [%first, %entry], [%state.next, %done]")
-        self.do(f"%flaws = phi {self.bits} [zeroinitializer, %entry], [%flaws.next, %done]")
-        for lane in range(self.lanes):  # the last block is filled up with the last state
-            self.do(f"%ahead{lane} = add i64 %state, {lane}")
-            self.do(f"%row{lane} = call i64 @llvm.umin.i64(i64 %ahead{lane}, i64 %final)")
-        before, flaws = "block", "%flaws"
-        for array in self.arrays:
-            if array.startswith("%in") and array in self.buffers:
-                before, flaws = self._gather(array, before, flaws)
-        places = (self.buffers[a][0] if a in self.buffers else a for a in self.arrays)
-        given = [*(f"ptr {place}" for place in places), *[f"i64 {self.lanes}"] * 2]
-        self.do(f"call void @{self.name}({', '.join(given)})")
-        for array in self.arrays:
-            if array.startswith("%out") and array in self.buffers:
-                before = self._scatter(array, before)
-        return self.finished("%state", flaws)
+        self.buffers = {
+            array: self.body.new(f"alloca [{count * self.lanes} x double], align 64")
+            for array, count in (self.inputs | self.results).items()
+        }
+        self.body.do("%final = sub i64 %end, 1")
+        with self.blocks():
+            rows = []
+            for lane in range(self.lanes):  # the last block is filled up with the last state
+                ahead = self.body.new(f"add i64 %state, {lane}")
+                rows.append(self.body.new(f"call i64 @llvm.umin.i64(i64 {ahead}, i64 %final)"))
+            self._transpose(self.inputs, rows, self._gather)
+            self.call([self.buffers.get(array, array) for array in self.arrays], str(self.lanes))
+            self._transpose(self.results, rows, self._scatter)
+        return self.text("batch", "%first", "%end")
 
-    def _start(self, array: str, before: str) -> tuple[str, str, int]:
-        """The head of a loop over the entries of an array, and the rows of the lanes."""
-        buffer, count = self.buffers[array]
-        name = array[1:]
-        for lane in range(self.lanes):
-            self.do(f"%offset.{name}.{lane} = mul i64 %row{lane}, {count}")
-            self.do(
-                f"%{name}.row{lane} = getelementptr double, ptr {array}, i64 %offset.{name}.{lane}"
-            )
-        self.begin(name, before)
-        return name, buffer, count
+    def _transpose(self, arrays: Mapping[str, int], rows: Sequence[str], tile: Tile) -> None:
+        """Write `tile` for as many entries of each array at a time as there are lanes."""
+        for array, count in arrays.items():
+            starts = [self.at(array, row, str(count)) for row in rows]
+            full, rest = divmod(count, self.lanes)
+            if full:
+                with self._each(array[1:], full) as k:
+                    first = self.body.new(f"mul i64 {k}, {self.lanes}")
+                    tile(self.buffers[array], starts, first, self.lanes)
+            if rest:
+                tile(self.buffers[array], starts, str(full * self.lanes), rest)
 
-    def _place(self, name: str, buffer: str) -> None:
-        self.do(f"%{name}.place = mul i64 %{name}.k, {self.lanes}")
-        self.do(f"%{name}.target = getelementptr double, ptr {buffer}, i64 %{name}.place")
+    @contextmanager
+    def _each(self, name: str, count: int) -> Iterator[str]:
+        """A loop over 0 ... count - 1."""
+        body, k = self.body, f"%{name}.k"
+        body.do(f"br label %before.{name}")
+        body.label(f"before.{name}")
+        body.do(f"br label %each.{name}")
+        body.label(f"each.{name}")
+        body.do(f"{k} = phi i64 [0, %before.{name}], [{k}.next, %each.{name}]")
+        yield k
+        body.do(f"{k}.next = add i64 {k}, 1")
+        body.do(f"{k}.more = icmp ult i64 {k}.next, {count}")
+        body.do(f"br i1 {k}.more, label %each.{name}, label %after.{name}")
+        body.label(f"after.{name}")
 
-    def _gather(self, array: str, before: str, flaws: str) -> tuple[str, str]:
-        name, buffer, count = self._start(array, before)
-        new = f"%{name}.flaws"
-        self.do(f"%{name}.before = phi {self.bits} [{flaws}, %{before}], [{new}, %each.{name}]")
-        value = "poison"
-        for lane in range(self.lanes):
-            number, next_value = f"%{name}.number{lane}", f"%{name}.v{lane}"
-            self.do(
-                f"%{name}.from{lane} = getelementptr double, ptr %{name}.row{lane}, i64 %{name}.k"
-            )
-            self.do(f"{number} = load double, ptr %{name}.from{lane}, align 8")
-            self.do(
-                f"{next_value} = insertelement {self.vector} {value}, double {number}, i64 {lane}"
-            )
-            value = next_value
-        self.do(f"%{name}.bits = bitcast {self.vector} {value} to {self.bits}")
-        self.flag(name)
-        self._place(name, buffer)
-        self.do(f"store {self.vector} {value}, ptr %{name}.target, align 8")
-        return self.end(name, count), new
+    def _gather(self, buffer: str, starts: Sequence[str], first: str, width: int) -> None:
+        call = f"call {self.vector} @llvm.masked.load.v{self.lanes}f64.p0"
+        after = f"i32 8, {self._first(width)}, {self.vector} zeroinitializer"
+        rows = [self.body.new(f"{call}(ptr {self.at(row, first)}, {after})") for row in starts]
+        self.check(rows)
+        start = self.at(buffer, first, str(self.lanes))
+        for k, column in enumerate(self._transposed(rows)[:width]):
+            self.body.do(f"store {self.vector} {column}, ptr {self.at(start, str(k * self.lanes))}")
 
-    def _scatter(self, array: str, before: str) -> str:
-        name, buffer, count = self._start(array, before)
-        self._place(name, buffer)
-        self.do(f"%{name}.value = load {self.vector}, ptr %{name}.target, align 8")
-        for lane in range(self.lanes):
-            self.do(
-                f"%{name}.number{lane} = extractelement {self.vector} %{name}.value, i64 {lane}"
-            )
-            self.do(
-                f"%{name}.to{lane} = getelementptr double, ptr %{name}.row{lane}, i64 %{name}.k"
-            )
-            self.do(f"store double %{name}.number{lane}, ptr %{name}.to{lane}, align 8")
-        return self.end(name, count)
+    def _scatter(self, buffer: str, starts: Sequence[str], first: str, width: int) -> None:
+        start = self.at(buffer, first, str(self.lanes))
+        columns = [
+            self.body.new(f"load {self.vector}, ptr {self.at(start, str(k * self.lanes))}")
+            for k in range(width)
+        ]
+        rows = self._transposed([*columns, *["poison"] * (self.lanes - width)])
+        call = f"call void @llvm.masked.store.v{self.lanes}f64.p0({self.vector}"
+        for row, place in zip(rows, starts, strict=True):
+            self.body.do(f"{call} {row}, ptr {self.at(place, first)}, i32 8, {self._first(width)})")
+
+    def _first(self, width: int) -> str:
+        """A mask of the first lanes."""
+        return f"{self.mask} <{', '.join(f'i1 {int(k < width)}' for k in range(self.lanes))}>"
+
+    def _transposed(self, rows: list[str]) -> list[str]:
+        """As many vectors as lanes, transposed: their halves interleaved, log2(lanes) times."""
+        half = self.lanes // 2
+        for _ in range(half.bit_length()):
+            pairs = zip(rows[:half], rows[half:], strict=True)
+            rows = [self._interleaved(*pair, start) for pair in pairs for start in (0, half)]
+        return rows
+
+    def _interleaved(self, a: str, b: str, start: int) -> str:
+        """a[start], b[start], a[start + 1], ..."""
+        picks = [start + k // 2 + k % 2 * self.lanes for k in range(self.lanes)]
+        mask = ", ".join(f"i32 {pick}" for pick in picks)
+        return self.body.new(
+            f"shufflevector {self.vector} {a}, {self.vector} {b}, <{self.lanes} x i32> <{mask}>"
+        )
 
 
 class _Columns(_Function):
     """Writes the function for states in columns."""
 
-    def __init__(self, program: Program, name: str, lanes: int, shared: Sequence[str]) -> None:
-        super().__init__(name, lanes)
-        inputs = {f"%in{k}": item for k, item in enumerate(program.inputs.items())}
-        self.inputs = {array: size for array, (key, size) in inputs.items() if key not in shared}
-        self.fixed = [array for array, (key, _) in inputs.items() if key in shared]
-        self.arrays = [*inputs, *(f"%out{k}" for k in range(len(program.results)))]
-
     def write(self) -> str:
-        parameters = ", ".join(f"ptr {array}" for array in self.arrays)
-        parameters += ", i64 %first, i64 %end, i64 %count"
-        self.lines = [f"define i64 @{self.name}.columns({parameters}) nounwind {{", "entry:"]
-        self.do(f"%last = sub i64 %end, {self.lanes}")  # the last block may overlap another one
-        self.do("%some = icmp ult i64 %first, %end")
-        self.do("br i1 %some, label %block, label %finish")
-        self.lines.append("block:")
-        self.do("%ahead = phi i64 [%first, %entry], [%ahead.next, %done]")
-        self.do(f"%flaws = phi {self.bits} [zeroinitializer, %entry], [%flaws.next, %done]")
-        self.do("%state = call i64 @llvm.umin.i64(i64 %ahead, i64 %last)")
-        places = []
-        for array in self.arrays:
-            if array in self.fixed:
-                places.append(array)
-                continue
-            place = f"%at.{array[1:]}"
-            self.do(f"{place} = getelementptr double, ptr {array}, i64 %state")
-            places.append(place)
-        before, flaws = "block", "%flaws"
-        for array, size in self.inputs.items():
-            if size:
-                before, flaws = self._check(array, size, before, flaws)
-        given = [*(f"ptr {place}" for place in places), *["i64 %count"] * 2]
-        self.do(f"call void @{self.name}({', '.join(given)})")
-        return self.finished("%ahead", flaws)
-
-    def _check(self, array: str, size: int, before: str, flaws: str) -> tuple[str, str]:
-        """Collect in `flaws` whether a number of these states is NaN or infinite."""
-        name = array[1:]
-        new = f"%{name}.flaws"
-        self.begin(name, before)
-        self.do(f"%{name}.before = phi {self.bits} [{flaws}, %{before}], [{new}, %each.{name}]")
-        self.do(f"%{name}.row = mul i64 %{name}.k, %count")
-        self.do(f"%{name}.place = getelementptr double, ptr %at.{name}, i64 %{name}.row")
-        self.do(f"%{name}.bits = load {self.bits}, ptr %{name}.place, align 8")
-        self.flag(name)
-        return self.end(name, size), new
+        self.body.do(f"%last = sub i64 %end, {self.lanes}")  # a last block may overlap another one
+        with self.blocks():
+            state = self.body.new("call i64 @llvm.umin.i64(i64 %state, i64 %last)")
+            moving = self.inputs | self.results
+            places = {a: self.at(a, state) if a in moving else a for a in self.arrays}
+            for array, count in self.inputs.items():
+                rows = (self.at(places[array], str(k), "%count") for k in range(count))
+                self.check([self.body.new(f"load {self.vector}, ptr {r}, align 8") for r in rows])
+            self.call(list(places.values()), "%count")
+        return self.text("columns", "%first", "%end", "%count")
 
 
 def batch_module(program: Program, name: str, lanes: int, shared: Sequence[str] = ()) -> str:
@@ -217,14 +197,16 @@ def batch_module(program: Program, name: str, lanes: int, shared: Sequence[str] 
     by row, and two numbers: the first state, and the one after the last. `name`.columns takes
     arrays (entries, N), and as a third number N, which must not be less than `lanes`; its last
     block of states may begin before the first state. Inputs in `shared` are single rows for all
-    states. Both return 0, or another number if an input is NaN or infinite. `lanes` states, at
-    least two, are evaluated at a time, counted from the first.
+    states. Both return 0, or another number if an input is NaN or infinite. `lanes` states, a power
+    of two from two on, are evaluated at a time, counted from the first.
     """
     text = function_text(program, name, lanes=lanes, shared=shared)
-    loops = _Loop(program, name, lanes, shared).write()
-    loops += _Columns(program, name, lanes, shared).write()
+    loops = [kind(program, name, lanes, shared).write() for kind in (_Rows, _Columns)]
+    vector, mask = f"<{lanes} x double>", f"<{lanes} x i1>"
     declared = (
         "declare i64 @llvm.umin.i64(i64, i64)\n"
-        f"declare i64 @llvm.vector.reduce.or.v{lanes}i64(<{lanes} x i64>)\n"
+        f"declare i1 @llvm.vector.reduce.or.v{lanes}i1({mask})\n"
+        f"declare {vector} @llvm.masked.load.v{lanes}f64.p0(ptr, i32, {mask}, {vector})\n"
+        f"declare void @llvm.masked.store.v{lanes}f64.p0({vector}, ptr, i32, {mask})\n"
     )
-    return module_text(text, loops, declared, lanes=lanes, width=1)
+    return module_text(text, *loops, declared, lanes=lanes, width=1)

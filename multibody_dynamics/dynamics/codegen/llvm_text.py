@@ -54,7 +54,7 @@ def literal(value: float) -> str:
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
-class _Body:
+class Body:
     """The lines of a function, with numbered values."""
 
     def __init__(self) -> None:
@@ -75,10 +75,10 @@ class _Body:
         self.lines.append(f"{name}:")
 
 
-class _Numbers:
+class Numbers:
     """Arithmetic in IR on vectors of `lanes` doubles, or on doubles."""
 
-    def __init__(self, body: _Body, lanes: int) -> None:
+    def __init__(self, body: Body, lanes: int) -> None:
         self.body, self.lanes = body, lanes
         self.type = "double" if lanes == 1 else f"<{lanes} x double>"
         self.integer = "i64" if lanes == 1 else f"<{lanes} x i64>"
@@ -183,8 +183,8 @@ class _Function:
 
     def __init__(self, program: Program, lanes: int, width: int, shared: Sequence[str]) -> None:
         self.program, self.lanes, self.width = program, lanes, width
-        self.body = _Body()
-        self.numbers = _Numbers(self.body, lanes)
+        self.body = Body()
+        self.numbers = Numbers(self.body, lanes)
         self.groups = list(program.inputs)
         self.shared = {self.groups.index(name) for name in shared if name in program.inputs}
         self.stores: dict[int, list[tuple[int, int, Result]]] = {}
@@ -305,7 +305,7 @@ class _Function:
         self.trig |= {angle: (wave, place) for place, angle in enumerate(angles)}
         self.angles = [angle for angle in self.angles if angle not in self.trig]
         size = self.width if self.lanes == 1 else self.lanes
-        vectors = _Numbers(self.body, size)
+        vectors = Numbers(self.body, size)
         chunks = list(self._angle_vectors(angles, size))
         count = len(chunks) * size
         for name in ("angles", "sines", "cosines"):
@@ -397,13 +397,13 @@ def table_text(
     of the result `condition` are within -1 and 1, and then copies a result to an input: those named
     in `memory`."""
     names = [*program.inputs, *program.results]
-    body, valid = _Body(), "true"
+    body, valid = Body(), "true"
     arrays = [
         body.new(f"load ptr, ptr {body.new(f'getelementptr ptr, ptr %table, i64 {k}')}")
         for k in range(len(names))
     ]
     body.do(f"call void @{name}({', '.join(f'ptr {array}' for array in arrays)})")
-    numbers = _Numbers(body, 1)
+    numbers = Numbers(body, 1)
     for k in range(len(program.results.get(condition, ()))):
         place = body.new(f"getelementptr double, ptr {arrays[names.index(condition)]}, i64 {k}")
         within = numbers.all_within(body.new(f"load double, ptr {place}"), 1.0)

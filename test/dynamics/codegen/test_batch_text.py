@@ -79,6 +79,24 @@ def test_numbers_that_are_not_finite_are_reported(batch, value):
     assert batch(arrays, 0, 0) == 0
 
 
+@pytest.mark.parametrize("lanes", [2, 4, 8])
+def test_more_entries_than_lanes(lanes):
+    graph = Graph()
+    x = graph.inputs("x", 19)
+    text = batch_module(Program(graph, {"y": [k * a for k, a in enumerate(x)]}), "many", lanes)
+    (address,) = compile_module(f"test-entries-{lanes}", text, ["many.batch"])
+    call = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 2)(address)
+    states = np.random.default_rng(lanes).normal(size=(11, 19))
+    found = np.full((12, 19), np.nan)
+    assert call(states.ctypes.data, found.ctypes.data, 0, 11) == 0
+    np.testing.assert_array_equal(found[:11], np.arange(19) * states)
+    assert np.isnan(found[11]).all()
+    for entry in range(19):
+        states[10, entry] = np.inf
+        assert call(states.ctypes.data, found.ctypes.data, 0, 11) == 1
+        states[10, entry] = 0.0
+
+
 @pytest.mark.parametrize(("processor", "features"), [("generic", "+neon"), ("generic", "+sve")])
 def test_two_lanes_are_vector_code_on_arm(processor, features):
     """Compiled for another processor, and read: products of two states in one instruction."""
