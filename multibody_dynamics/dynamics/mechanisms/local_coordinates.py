@@ -1,0 +1,101 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Coordinates of the second kind about the current pose of a joint, free of singularities.
+
+Near its current pose T_0, a joint whose displacements form a group, such as a ball or a free joint,
+is a chain of joints with one degree of freedom, T = T_0 exp(X_1 x_1) ... exp(X_k x_k) with x = 0 at
+this instant, [M18k] remark 4. Its body-fixed twist is X nu with nu = B(x) x'. There, B(0) = 1, and
+
+    B_j' = -[U_j, B_j],   U_j = sum over l > j of B_l x_l'  (the twist of the joints after j),
+
+so that x', x'', ... are polynomials in nu, nu', ...: x' = nu, x'' = nu' - B' x', and so on.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..core import Array, ModelError, compiled, times
+from ..lie import se3
+
+CLOSED = 1e-12  # relative; larger components of a bracket outside of the span are no rounding
+
+
+def structure_constants(screws: Array) -> Array | None:
+    """c (k, k, k) with [X_a, X_b] = sum_d c[a, b, d] X_d for screws X (k, 6).
+
+    None if the brackets leave the span of the screws: their motions do not form a group. Raises
+    ModelError if the screws depend on each other.
+    """
+    if np.linalg.matrix_rank(screws) < len(screws):
+        raise ModelError(f"the screws of a joint must be linearly independent; got {screws}")
+    brackets = times(se3.ad(screws)[:, None], screws)
+    c = brackets @ np.linalg.pinv(screws)
+    is_closed = np.abs(c @ screws - brackets).max() <= CLOSED * max(1.0, np.abs(screws).max() ** 2)
+    return c if is_closed else None
+
+
+def local_rates(brackets: Any, twists: Any, rates: Any, matrices: Any, after: Any) -> None:
+    """x', x'', ... at x = 0 from nu, nu', ..., and B with its derivatives, for one state.
+
+    Plain Python over arrays of any scalar.
+
+    Parameters
+    ----------
+    brackets : (k, k, k) see :func:`structure_constants`.
+    twists : (m, k) nu, nu', ... in the basis X.
+    rates : (m, k) result: x', x'', ...
+    matrices : (m, k, k) result: B, B', ...; the columns belong to the coordinates.
+    after : (m, k, k) scratch: row j has U_j, U_j', ...
+    """
+    m, k = twists.shape
+    for r in range(m):
+        for j in range(k):
+            for d in range(k):
+                matrices[r, d, j] = 1.0 if r == 0 and d == j else 0.0
+            weight = -1.0  # -C(r - 1, s)
+            for s in range(r):
+                for a in range(k):
+                    for b in range(k):
+                        moved = weight * after[s, j, a] * matrices[r - 1 - s, b, j]
+                        for d in range(k):
+                            matrices[r, d, j] += moved * brackets[a, b, d]
+                weight = weight * (r - 1 - s) / (s + 1)
+        for d in range(k):
+            rates[r, d] = twists[r, d]
+            weight = -1.0  # -C(r, s)
+            for s in range(1, r + 1):
+                weight = weight * (r - s + 1) / s
+                for j in range(k):
+                    rates[r, d] += weight * matrices[s, d, j] * rates[r - s, j]
+        for d in range(k):
+            total = 0.0 * twists[r, d]
+            for i in range(k):
+                j = k - 1 - i
+                after[r, j, d] = total
+                weight = 1.0  # C(r, s)
+                for s in range(r + 1):
+                    total = total + weight * matrices[s, d, j] * rates[r - s, j]
+                    weight = weight * (r - s) / (s + 1)
+
+
+_compiled_rates = compiled(local_rates)
+
+
+def _batch(brackets, twists, rates, matrices, after):
+    for i in range(twists.shape[0]):
+        _compiled_rates(brackets, twists[i], rates[i], matrices[i], after)
+
+
+_compiled_batch = compiled(_batch)
+
+
+def local_motion(brackets: Array, twists: list[Array]) -> tuple[Array, list[Array]]:
+    """:func:`local_rates` for a batch: nu, nu', ... (..., k) give x', x'', ... (..., m, k), and the
+    list of B, B', ... (..., k, k)."""
+    shape, m, k = twists[0].shape[:-1], len(twists), len(brackets)
+    nu = np.ascontiguousarray(np.stack(twists, axis=-2)).reshape(-1, m, k)
+    x, B = np.empty_like(nu), np.empty((len(nu), m, k, k))
+    _compiled_batch(brackets, nu, x, B, np.empty((m, k, k)))
+    return x.reshape(*shape, m, k), list(np.moveaxis(B.reshape(*shape, m, k, k), -3, 0))
