@@ -19,11 +19,11 @@ import numpy as np
 from ..core import Array, ModelError, compiled, times
 from ..lie import se3
 
-CLOSED = 1e-12  # relative; larger components of a bracket outside of the span are no rounding
+ROUNDING = 1e-12  # relative; smaller components of the bracket of two screws
 
 
 def structure_constants(screws: Array) -> Array | None:
-    """c (k, k, k) with [X_a, X_b] = sum_d c[a, b, d] X_d for screws X (k, 6).
+    """The rows a, b, d, c (t, 4) with c != 0 of [X_a, X_b] = sum of c X_d for screws X (k, 6).
 
     None if the brackets leave the span of the screws: their motions do not form a group. Raises
     ModelError if the screws depend on each other.
@@ -32,8 +32,11 @@ def structure_constants(screws: Array) -> Array | None:
         raise ModelError(f"the screws of a joint must be linearly independent; got {screws}")
     brackets = times(se3.ad(screws)[:, None], screws)
     c = brackets @ np.linalg.pinv(screws)
-    is_closed = np.abs(c @ screws - brackets).max() <= CLOSED * max(1.0, np.abs(screws).max() ** 2)
-    return c if is_closed else None
+    rounding = ROUNDING * max(1.0, np.abs(screws).max() ** 2)
+    if np.abs(c @ screws - brackets).max() > rounding:
+        return None
+    terms = np.argwhere(np.abs(c) > rounding)
+    return np.column_stack([terms, c[tuple(terms.T)]])
 
 
 def local_rates(brackets: Any, twists: Any, rates: Any, matrices: Any, after: Any) -> None:
@@ -43,7 +46,7 @@ def local_rates(brackets: Any, twists: Any, rates: Any, matrices: Any, after: An
 
     Parameters
     ----------
-    brackets : (k, k, k) see :func:`structure_constants`.
+    brackets : (t, 4) see :func:`structure_constants`.
     twists : (m, k) nu, nu', ... in the basis X.
     rates : (m, k) result: x', x'', ...
     matrices : (m, k, k) result: B, B', ...; the columns belong to the coordinates.
@@ -56,11 +59,10 @@ def local_rates(brackets: Any, twists: Any, rates: Any, matrices: Any, after: An
                 matrices[r, d, j] = 1.0 if r == 0 and d == j else 0.0
             weight = -1.0  # -C(r - 1, s)
             for s in range(r):
-                for a in range(k):
-                    for b in range(k):
-                        moved = weight * after[s, j, a] * matrices[r - 1 - s, b, j]
-                        for d in range(k):
-                            matrices[r, d, j] += moved * brackets[a, b, d]
+                for t in range(brackets.shape[0]):
+                    a, b, d = int(brackets[t, 0]), int(brackets[t, 1]), int(brackets[t, 2])
+                    moved = weight * after[s, j, a] * matrices[r - 1 - s, b, j]
+                    matrices[r, d, j] += brackets[t, 3] * moved
                 weight = weight * (r - 1 - s) / (s + 1)
         for d in range(k):
             rates[r, d] = twists[r, d]
@@ -94,7 +96,7 @@ _compiled_batch = compiled(_batch)
 def local_motion(brackets: Array, twists: list[Array]) -> tuple[Array, list[Array]]:
     """:func:`local_rates` for a batch: nu, nu', ... (..., k) give x', x'', ... (..., m, k), and the
     list of B, B', ... (..., k, k)."""
-    shape, m, k = twists[0].shape[:-1], len(twists), len(brackets)
+    shape, m, k = twists[0].shape[:-1], len(twists), twists[0].shape[-1]
     nu = np.ascontiguousarray(np.stack(twists, axis=-2)).reshape(-1, m, k)
     x, B = np.empty_like(nu), np.empty((len(nu), m, k, k))
     _compiled_batch(brackets, nu, x, B, np.empty((m, k, k)))

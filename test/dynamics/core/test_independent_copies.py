@@ -137,6 +137,7 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "CompositeJoint": lambda: mechanisms.CompositeJoint(
         dyn.universal((0, 0, 0), (1, 0, 0), (0, 1, 0))
     ),
+    "BodyFixedJoint": lambda: mechanisms.BodyFixedJoint.spherical(),
     "ConstrainedForwardDynamicsSolver": lambda: mechanisms.ConstrainedForwardDynamicsSolver(
         four_bar().system, four_bar().q
     ),
