@@ -286,6 +286,20 @@ class MultiDofModel:
         )  # fmt: skip
         return tree, links
 
+    def in_tree(
+        self, q: Any, qd: Any | None = None, qdd: Any | None = None, qddd: Any | None = None,
+        qdddd: Any | None = None,
+    ) -> list[Array]:  # fmt: skip
+        """The given q, q', ... (..., n) as those of the joints of :attr:`tree`, each (..., N).
+
+        All functions of this library accept them with `tree`. Of a :class:`.BodyFixedJoint`, the
+        tree's coordinates of the same names have the velocities nu, and its columns of a Jacobian,
+        of the mass matrix and of derivatives belong to them. Raises InputError for wrong shapes,
+        gaps, NaN or infinity.
+        """
+        states, given = self._states(q, qd, qdd, qddd, qdddd)
+        return self._in_tree(states, given).rows
+
     def _in_tree(self, states: Array, given: int) -> _TreeMotion:
         """The motion of the tree for states (..., 5, n), of which `given` rows are known."""
         x = np.zeros((*states.shape[:-1], self.tree.n))

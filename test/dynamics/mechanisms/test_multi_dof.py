@@ -384,6 +384,23 @@ def test_torque_rates_of_body_fixed_rates_are_derivatives_along_a_motion():
     assert error(rates.tau_ddot, second_difference) < 1e-7
 
 
+def test_the_tree_serves_the_other_functions():
+    """The body-fixed Jacobian and the kinetic energy, against Pinocchio."""
+    twin = BodyFixedTwin(6)
+    robot, order, data = twin.robot, twin.order, twin.model.createData()
+    q, qd, qdd = draw(robot.n, 3, seed=5)
+    rows = robot.in_tree(q, qd, qdd)
+    own = [robot.tree.joint_index(name) for name in robot.coordinate_names]
+    J = np.empty((6, robot.n))
+    ours = dyn.jacobian(robot.tree, rows[0], "body3", representation="body")
+    J[:, order] = pin.computeJointJacobian(twin.model, data, twin.position(q), 3)
+    assert error(ours[:, own], J[[3, 4, 5, 0, 1, 2]], axes=2) < 1e-13
+    assert error(rows[1][own], qd) < 1e-15
+    energy = dyn.rigid.kinetic_energy(robot.tree, *rows[:2])
+    theirs = pin.computeKineticEnergy(twin.model, data, twin.position(q), qd[order])
+    assert energy == pytest.approx(theirs, rel=1e-12)
+
+
 def test_kinematics_of_body_fixed_rates():
     """The twist of a ball is nu; its derivatives are those of nu."""
     state = draw(3, 5, 2, seed=6)
