@@ -11,6 +11,7 @@ SphericalJoint                yaw, pitch and roll as coordinates
 ExponentialJoint              T = exp(X_1 q_1 + ... + X_k q_k), coordinates of the first kind
 BodyFixedJoint                pose and body-fixed twist of a ball or free joint, never singular
 MultiDofModel                 a tree of such joints, with its kinematics and dynamics
+MultiDofInverseDynamicsSolver Q, Q', Q'' of such a tree in the control cycle
 
 Closed mechanisms:
 
@@ -97,12 +98,13 @@ from .motion_subspaces import (
     SphericalJoint,
 )
 from .multi_dof import MultiDofModel
+from .multi_dof_solver import MultiDofInverseDynamicsSolver
 from .traced_loops import trace_constrained_inverse_dynamics
 
 __all__ = [
     # joints with several degrees of freedom
     "Joint", "CompositeJoint", "SphericalJoint", "ExponentialJoint", "BodyFixedJoint",
-    "MultiDofModel",
+    "MultiDofModel", "MultiDofInverseDynamicsSolver",
     # closed mechanisms
     "ConstrainedModel", "LoopClosure", "ConstraintMatrix", "load_mechanism", "close_loops",
     "load_robot", "loop_tangents", "LoopTangents",

@@ -12,6 +12,7 @@ this instant, [M18k] remark 4. Its body-fixed twist is X nu with nu = B(x) x'. T
 so that x', x'', ... are polynomials in nu, nu', ...: x' = nu, x'' = nu' - B' x', and so on.
 """
 
+from math import atan2, cos, sin
 from typing import Any
 
 import numpy as np
@@ -82,22 +83,40 @@ def local_rates(brackets: Any, twists: Any, rates: Any, matrices: Any, after: An
                     weight = weight * (r - s) / (s + 1)
 
 
-_compiled_rates = compiled(local_rates)
+def pose_coordinates(T: Any, x: Any) -> None:
+    """x, y, z, yaw, pitch, roll of a pose T (4, 4), those of :func:`.floating`, in x (6,), or only
+    the angles in x (3,). At a pitch of +-90 deg, roll is that for the yaw that rounding gives."""
+    n = x.shape[0]
+    for i in range(n - 3):
+        x[i] = T[i, 3]
+    yaw = atan2(T[1, 0], T[0, 0])
+    s, c = sin(yaw), cos(yaw)
+    x[n - 3] = yaw
+    x[n - 2] = atan2(-T[2, 0], c * T[0, 0] + s * T[1, 0])
+    x[n - 1] = atan2(s * T[0, 2] - c * T[1, 2], c * T[1, 1] - s * T[0, 1])
 
 
-def _batch(brackets, twists, rates, matrices, after):
-    for i in range(twists.shape[0]):
-        _compiled_rates(brackets, twists[i], rates[i], matrices[i], after)
+compiled_rates = compiled(local_rates)
+compiled_pose = compiled(pose_coordinates)
+
+
+def _batch(brackets, poses, twists, coordinates, rates, matrices, after):
+    for i in range(poses.shape[0]):
+        compiled_pose(poses[i], coordinates[i])
+        compiled_rates(brackets, twists[i], rates[i], matrices[i], after)
 
 
 _compiled_batch = compiled(_batch)
 
 
-def local_motion(brackets: Array, twists: list[Array]) -> tuple[Array, list[Array]]:
-    """:func:`local_rates` for a batch: nu, nu', ... (..., k) give x', x'', ... (..., m, k), and the
-    list of B, B', ... (..., k, k)."""
-    shape, m, k = twists[0].shape[:-1], len(twists), twists[0].shape[-1]
-    nu = np.ascontiguousarray(np.stack(twists, axis=-2)).reshape(-1, m, k)
-    x, B = np.empty_like(nu), np.empty((len(nu), m, k, k))
-    _compiled_batch(brackets, nu, x, B, np.empty((m, k, k)))
-    return x.reshape(*shape, m, k), list(np.moveaxis(B.reshape(*shape, m, k, k), -3, 0))
+def local_motion(
+    brackets: Array, poses: Array, twists: Array, count: int
+) -> tuple[Array, Array, list[Array]]:
+    """:func:`pose_coordinates` and :func:`local_rates` for poses (..., 4, 4) and nu, nu', ...
+    (..., m, k): `count` coordinates, x', x'', ... (..., m, k), and the list of B, B', ..."""
+    *shape, m, k = twists.shape
+    T, nu = (np.ascontiguousarray(x).reshape(-1, *x.shape[-2:]) for x in (poses, twists))
+    found = np.empty((len(T), count)), np.empty_like(nu), np.empty((len(T), m, k, k))
+    _compiled_batch(brackets, T, nu, *found, np.empty((m, k, k)))
+    coordinates, rates, B = (x.reshape(*shape, *x.shape[1:]) for x in found)
+    return coordinates, rates, list(np.moveaxis(B, -3, 0))

@@ -70,7 +70,7 @@ from .motion_subspaces import CompositeJoint, Joint
 LOST_RANK = 1e-5  # least singular value of S, columns scaled to one, at which S is singular
 
 
-class _Link(NamedTuple):
+class Link(NamedTuple):
     """Joint i in the tree of joints with one degree of freedom.
 
     own : its coordinates in q.
@@ -159,7 +159,7 @@ class MultiDofModel:
         if (self.reflected_inertia < 0).any():
             wrong = self.coordinate_names[int(np.argmin(self.reflected_inertia))]
             raise ModelError(f"coordinate '{wrong}': a reflected inertia cannot be negative")
-        self.tree  # noqa: B018  # checks the rest
+        self.tree  # noqa: B018  # its checks
 
     def _set_names(self, kind: str, given: Sequence[str], default: Sequence[str]) -> None:
         names = tuple(given) or tuple(default)
@@ -250,10 +250,15 @@ class MultiDofModel:
         roll of its pose, or only the last three, held at rest; and those about it, at zero."""
         return self._tree[0]
 
+    @property
+    def links(self) -> list[Link]:
+        """The joints in :attr:`tree`."""
+        return self._tree[1]
+
     @cached_property
-    def _tree(self) -> tuple[MultibodyModel, list[_Link]]:
+    def _tree(self) -> tuple[MultibodyModel, list[Link]]:
         A: list[Array] = []
-        links: list[_Link] = []
+        links: list[Link] = []
         screws, names, rotors = [], [], []
         end = 0
         for name, joint, parent, own, placement in zip(
@@ -274,7 +279,7 @@ class MultiDofModel:
             held = slice(end, end + len(at_pose))
             end += len(labels)
             projector = read_only(np.linalg.pinv(X.T))
-            links.append(_Link(own, held, slice(held.stop, end), projector, brackets))
+            links.append(Link(own, held, slice(held.stop, end), projector, brackets))
             rotors.append(np.zeros(len(labels)))
             if brackets is None:
                 rotors[-1] += self.reflected_inertia[own]
@@ -304,19 +309,18 @@ class MultiDofModel:
         """The motion of the tree for states (..., 5, n), of which `given` rows are known."""
         x = np.zeros((*states.shape[:-1], self.tree.n))
         maps: list[tuple[list[Array], list[Array]]] = []
-        for joint, link in zip(self.joints, self._tree[1], strict=True):
-            rows = [states[..., k, link.own] for k in range(given)]
+        for joint, link in zip(self.joints, self.links, strict=True):
+            rows = [states[..., k, link.own] for k in range(max(given, 2))]
             maps.append(([], []))
             if link.brackets is None:
                 x[..., link.local] = states[..., link.own]
                 continue
-            pose = _floating_coordinates(joint.pose(rows[0]))
-            x[..., 0, link.held] = pose[..., link.held.start - link.held.stop :]
-            if given > 1:
-                B_i = [link.projector @ S for S in joint.subspace_rates(*rows[:-1])]
-                rates, B = local_motion(link.brackets, product_rule.apply(B_i, rows[1:]))
-                x[..., 1:given, link.local] = rates
-                maps[-1] = B_i, B
+            B_i = [link.projector @ S for S in joint.subspace_rates(*rows[:-1])]
+            nu = np.stack(product_rule.apply(B_i, rows[1:]), axis=-2)
+            held = link.held.stop - link.held.start
+            found = local_motion(link.brackets, joint.pose(rows[0]), nu, held)
+            x[..., 0, link.held], x[..., 1 : len(rows), link.local], B = found
+            maps[-1] = B_i, B
         return _TreeMotion([x[..., k, :] for k in range(given)], maps)
 
     def forward_kinematics(
@@ -333,7 +337,7 @@ class MultiDofModel:
         states, given = self._states(q, qd, qdd, qddd, qdddd)
         if given == 0:
             raise InputError("kinematics requires q")
-        rows, bodies = self._in_tree(states, given).rows, [x.local.stop - 1 for x in self._tree[1]]
+        rows, bodies = self._in_tree(states, given).rows, [x.local.stop - 1 for x in self.links]
         pose, *rates = forward_kinematics(self.tree, *rows, base=base, representation="body")
         own = (None if rate is None else rate[..., bodies, :] for rate in rates)
         return BodyMotion(pose[..., bodies, :, :], *own)
@@ -350,7 +354,7 @@ class MultiDofModel:
         x, maps = motion
         G = np.zeros((*x[0].shape, self.n))  # q' of the tree is G q'
         rotors = np.zeros(self.n)
-        for link, (B_i, _) in zip(self._tree[1], maps, strict=True):
+        for link, (B_i, _) in zip(self.links, maps, strict=True):
             G[..., link.local, link.own] = B_i[0] if B_i else np.eye(len(link.projector))
             if B_i:
                 rotors[link.own] = self.reflected_inertia[link.own]
@@ -379,7 +383,7 @@ class MultiDofModel:
         )  # fmt: skip
         Q = [rate for rate in found if rate is not None]
         tau: list[Any] = [np.empty((*rate.shape[:-1], self.n)) for rate in Q]
-        for link, (B_i, B) in zip(self._tree[1], motion.maps, strict=True):
+        for link, (B_i, B) in zip(self.links, motion.maps, strict=True):
             own = [rate[..., link.local] for rate in Q]
             if B:
                 to_joint, to_screws = map(product_rule.transpose, (B_i, B))
@@ -424,7 +428,7 @@ class MultiDofModel:
         )
         qdd = as_partial("qdd", qdd, is_held, self.coordinate_names)
         tau = as_partial("tau", tau, ~is_held, self.coordinate_names)
-        links = self._tree[1]
+        links = self.links
         free = [i for i in range(len(links)) if i not in held]
         stays = np.ones(self.tree.n, dtype=bool)
         for i in free:
@@ -479,16 +483,6 @@ class MultiDofModel:
             return None
         given = as_mapping("wrenches", wrenches)
         return {self.body_names[self.body_index(body)]: W for body, W in given.items()}
-
-
-def _floating_coordinates(T: Array) -> Array:
-    """x, y, z, yaw, pitch, roll (..., 6) of a pose, those of :func:`.floating`, at any pitch."""
-    yaw = np.arctan2(T[..., 1, 0], T[..., 0, 0])
-    pitch = np.arctan2(-T[..., 2, 0], np.hypot(T[..., 0, 0], T[..., 1, 0]))
-    # roll from the rotation that remains after yaw: exact where yaw itself is arbitrary
-    s, c = np.sin(yaw), np.cos(yaw)
-    roll = np.arctan2(s * T[..., 0, 2] - c * T[..., 1, 2], c * T[..., 1, 1] - s * T[..., 0, 1])
-    return np.concatenate([T[..., :3, 3], np.stack([yaw, pitch, roll], axis=-1)], axis=-1)
 
 
 def _as_joint(name: str, value: Any) -> Joint:

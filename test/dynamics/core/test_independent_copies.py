@@ -164,6 +164,14 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
         placements=np.eye(4)[None],
         inertias=MODEL.inertias[:1],
     ),
+    "MultiDofInverseDynamicsSolver": lambda: mechanisms.MultiDofInverseDynamicsSolver(
+        mechanisms.MultiDofModel(
+            parents=(-1,),
+            joints=(mechanisms.BodyFixedJoint.spherical(),),
+            placements=np.eye(4)[None],
+            inertias=MODEL.inertias[:1],
+        )
+    ),
     "PolynomialSpring": lambda: elastic.PolynomialSpring((60.0, 400.0), travel=(0.0, 0.5)),
     "Program": program,
     "SampledSpring": lambda: elastic.SampledSpring(

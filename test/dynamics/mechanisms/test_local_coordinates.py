@@ -13,6 +13,7 @@ from multibody_dynamics.dynamics import se3
 from multibody_dynamics.dynamics.mechanisms.local_coordinates import (
     local_motion,
     local_rates,
+    pose_coordinates,
     structure_constants,
 )
 from reference import error
@@ -73,12 +74,28 @@ def motion(screws, seed=1):
 def test_rates_and_matrices_are_those_of_the_pose(screws):
     rates, twists, matrices = motion(screws)
     brackets = structure_constants(screws)
-    x, B = local_motion(brackets, list(twists))
+    pose, x, B = local_motion(brackets, np.eye(4), twists, 6)
+    assert not pose.any()
     assert error(x, rates) < 1e-13
     for ours, expected in zip(B, matrices, strict=True):
         assert np.abs(ours - expected).max() < 1e-12
-    batch = [nu + np.zeros((2, 3, 1)) for nu in twists[:2]]
-    assert error(local_motion(brackets, batch)[0][1, 2], rates[:2]) < 1e-13
+    batch = np.broadcast_to(twists[:2], (2, 3, *twists[:2].shape))
+    poses = np.broadcast_to(np.eye(4), (2, 3, 4, 4))
+    assert error(local_motion(brackets, poses, batch, 3)[1][1, 2], rates[:2]) < 1e-13
+
+
+@pytest.mark.parametrize("pitch", [0.4, np.pi / 2, -np.pi / 2, np.pi / 2 - 1e-9, 3.0])
+def test_coordinates_of_a_pose_at_any_pitch(pitch):
+    turns = dyn.so3.exp([[0, 0, 2.5], [0, pitch, 0], [-1.2, 0, 0]])
+    T = se3.from_rotation_translation(turns[0] @ turns[1] @ turns[2], (0.1, -0.2, 0.3))
+    back, x = np.eye(4), np.empty(6)
+    pose_coordinates(T, x)
+    for X, value in zip(dyn.floating(), x, strict=True):
+        back = back @ se3.exp(X * value)
+    assert error(back, T, axes=2) < 1e-15
+    angles = np.empty(3)
+    pose_coordinates(T, angles)
+    assert (angles == x[3:]).all()
 
 
 def test_any_scalar_in_plain_python():
