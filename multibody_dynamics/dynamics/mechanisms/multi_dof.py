@@ -76,6 +76,7 @@ class Link(NamedTuple):
     own : its coordinates in q.
     held, local : the coordinates of the tree that hold its pose, none for a composite joint, and
         those that move from there.
+    chains : the joints that these coordinates move, T_i is the product of their poses.
     projector : (m, 6) components of a twist along the screws of the latter; m > n_i if the motions
         along those of the joint do not form a group.
     brackets : of these screws, see `structure_constants`; None for a composite joint.
@@ -84,6 +85,7 @@ class Link(NamedTuple):
     own: slice
     held: slice
     local: slice
+    chains: list[CompositeJoint]
     projector: Array
     brackets: Array | None
 
@@ -251,6 +253,29 @@ class MultiDofModel:
         return self._tree[0]
 
     @property
+    def held_joints(self) -> tuple[str, ...]:
+        """The joints of :attr:`tree` that hold poses: at rest, and without torque if the joints
+        about these poses have none. A mechanism of `tree` with loops lists them as actuated,
+        and as independent."""
+        return tuple(name for link in self.links for name in self.tree.joint_names[link.held])
+
+    def recentred(self, x: Any) -> Array:
+        """Coordinates (..., N) of :attr:`tree` that have the same poses as x (..., N), and hold
+        them there. Balls in loops move away from where they are held, and are singular a quarter
+        of a turn from there. Raises InputError for a wrong shape, NaN or infinity."""
+        x = np.array(as_array("x", x, (self.tree.n,), self.tree.joint_names))
+        for link in self.links:
+            if link.brackets is not None:
+                at, about = link.chains
+                T = at.pose(x[..., link.held]) @ about.pose(x[..., link.local])
+                x[..., link.local] = 0.0
+                held = link.held.stop - link.held.start
+                x[..., link.held] = local_motion(link.brackets, T, x[..., None, link.local], held)[
+                    0
+                ]
+        return x
+
+    @property
     def links(self) -> list[Link]:
         """The joints in :attr:`tree`."""
         return self._tree[1]
@@ -278,8 +303,9 @@ class MultiDofModel:
             labels = [f"{name}_at_{k + 1}" for k in range(len(at_pose))] + labels
             held = slice(end, end + len(at_pose))
             end += len(labels)
+            chains = [CompositeJoint(Y) for Y in (at_pose, X) if len(Y)]
             projector = read_only(np.linalg.pinv(X.T))
-            links.append(Link(own, held, slice(held.stop, end), projector, brackets))
+            links.append(Link(own, held, slice(held.stop, end), chains, projector, brackets))
             rotors.append(np.zeros(len(labels)))
             if brackets is None:
                 rotors[-1] += self.reflected_inertia[own]

@@ -401,6 +401,80 @@ def test_the_tree_serves_the_other_functions():
     assert energy == pytest.approx(theirs, rel=1e-12)
 
 
+def test_held_poses_follow():
+    """`recentred` changes no pose, also where the first chain is singular."""
+    robot = BodyFixedTwin(7).robot
+    x = robot.in_tree(draw(robot.n, 1, 4, seed=3)[0])[0]
+    x[..., robot.links[0].held] = [0.3, np.pi / 2, -0.2]
+    x = x + 0.4 * np.isin(robot.tree.joint_names, robot.coordinate_names)
+    moved = robot.recentred(x)
+    before, after = (dyn.forward_kinematics(robot.tree, y).pose for y in (x, moved))
+    bodies = [link.local.stop - 1 for link in robot.links]
+    assert error(after[:, bodies], before[:, bodies], axes=2) < 1e-14
+    for link in robot.links:
+        assert (moved[:, link.local] == 0).all() or link.brackets is None
+
+
+def linkage(ball):
+    """A crank, a rod on a ball, and a rocker that a universal joint connects to the rod."""
+    at = [dyn.se3.from_rotation_translation(np.eye(3), (x, y, 0)) for x, y in
+          ((0, 0), (0.2, 0), (0.7, 0.1))]  # fmt: skip
+    rng = np.random.default_rng(2)
+    return MultiDofModel(
+        parents=(-1, 0, -1),
+        joints=(dyn.revolute(joints.Z), ball, dyn.revolute((0, 0.3, 1))),
+        placements=at,
+        inertias=[random_inertia(rng) for _ in at],
+        joint_names=("crank", "ball", "rocker"),
+        body_names=("crank", "rod", "rocker"),
+    )
+
+
+def test_a_ball_in_a_loop_at_a_pitch_of_90_degrees():
+    """Compiled and plain torques of the crank equal those with other angles, regular there."""
+    turns = dyn.so3.exp([[0, 0, 0.4], [0, np.pi / 2, 0]])
+    R = turns[0] @ turns[1]
+    # R = Rot_y(a) Rot_z(b) Rot_x(c): regular where yaw, pitch and roll are not
+    b = np.arcsin(R[1, 0])
+    other = [np.arctan2(-R[2, 0], R[0, 0]), b, np.arctan2(-R[1, 2], R[1, 1])]
+    held = linkage(BodyFixedJoint.spherical())
+    angles = linkage(np.stack([dyn.revolute(axis) for axis in (joints.Y, joints.Z, joints.X)]))
+    rates = draw(4, 1, seed=4)[0]
+    found = []
+    for robot, ball in ((held, so3.log(R)), (angles, other)):
+        tree = robot.tree
+        x = robot.in_tree([0.3, *ball, 0.4])[0]
+        rod = dyn.forward_kinematics(tree, x).pose[tree.body_names.index("rod")]
+        cut = dyn.mechanisms.LoopClosure.at(
+            tree, "pin", "rod", "rocker", dyn.universal((0, 0, 0), (1, 0, 0), (0, 1, 0)),
+            point=rod[:3, 3] + np.array([0.1, 0.2, -0.4]), q=x,
+        )  # fmt: skip
+        motors = ["crank", *robot.held_joints]
+        system = dyn.mechanisms.ConstrainedModel(tree, [cut], actuated=motors)
+        solver = dyn.mechanisms.ConstrainedInverseDynamicsSolver(system, x, independent=motors)
+        moving = np.zeros((4, len(motors)))
+        moving[:, 0] = rates
+        indices = system.actuated_indices
+        torques = [np.array(solver(x[indices], *moving))]
+        motion = dyn.mechanisms.consistent_motion(
+            system, x, *solver.motion[1:], fixed=system.actuated
+        )
+        plain = dyn.mechanisms.constrained_inverse_dynamics(system, *motion)
+        for ours, expected in zip(torques[0], plain[:3], strict=True):
+            assert error(ours, expected[indices]) < 1e-11
+        for _ in range(4):  # away from there
+            x = x + 0.15 * (np.array(tree.joint_names) == "crank")
+            torques.append(np.array(solver(x[indices], *moving)))
+        if robot is held:
+            x = robot.recentred(solver.motion[0])
+            solver.restart(x)
+            again = np.array(solver(x[indices], *moving))
+            assert error(again, torques[-1]) < 1e-11
+        found.append(np.array(torques))
+    assert np.abs(found[0][..., 1:]).max() < 1e-12 * np.abs(found[0]).max()
+    assert error(found[0][..., :1], found[1]) < 1e-10
+
+
 def test_kinematics_of_body_fixed_rates():
     """The twist of a ball is nu; its derivatives are those of nu."""
     state = draw(3, 5, 2, seed=6)
