@@ -9,7 +9,9 @@ Joint                         base class: a joint and its motion subspace S (...
 CompositeJoint                T = exp(X_1 q_1) ... exp(X_k q_k), coordinates of the second kind
 SphericalJoint                yaw, pitch and roll as coordinates
 ExponentialJoint              T = exp(X_1 q_1 + ... + X_k q_k), coordinates of the first kind
+BodyFixedJoint                pose and body-fixed twist of a ball or free joint, never singular
 MultiDofModel                 a tree of such joints, with its kinematics and dynamics
+MultiDofInverseDynamicsSolver Q, Q', Q'' of such a tree in the control cycle
 
 Closed mechanisms:
 
@@ -88,13 +90,21 @@ from .loop_recursion import STRIDE, loop_accelerations
 from .loop_rows import closure_rows
 from .loops import ConstrainedModel, ConstraintMatrix, LoopClosure
 from .mechanism_description import close_loops, load_mechanism, load_robot
-from .motion_subspaces import CompositeJoint, ExponentialJoint, Joint, SphericalJoint
+from .motion_subspaces import (
+    BodyFixedJoint,
+    CompositeJoint,
+    ExponentialJoint,
+    Joint,
+    SphericalJoint,
+)
 from .multi_dof import MultiDofModel
+from .multi_dof_solver import MultiDofInverseDynamicsSolver
 from .traced_loops import trace_constrained_inverse_dynamics
 
 __all__ = [
     # joints with several degrees of freedom
-    "Joint", "CompositeJoint", "SphericalJoint", "ExponentialJoint", "MultiDofModel",
+    "Joint", "CompositeJoint", "SphericalJoint", "ExponentialJoint", "BodyFixedJoint",
+    "MultiDofModel", "MultiDofInverseDynamicsSolver",
     # closed mechanisms
     "ConstrainedModel", "LoopClosure", "ConstraintMatrix", "load_mechanism", "close_loops",
     "load_robot", "loop_tangents", "LoopTangents",

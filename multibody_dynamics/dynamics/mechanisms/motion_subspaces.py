@@ -13,6 +13,9 @@ any joint, [M18k] remark 4: the second kind, T = exp(X_1 q_1) ... exp(X_k q_k), 
 joints with one degree of freedom; and the first kind, T = exp(X_1 q_1 + ... + X_k q_k).
 
 The screws X refer to the child frame at q = 0; :mod:`.joints` has those of the usual joints.
+
+Every such choice of coordinates of a ball is singular somewhere. A :class:`BodyFixedJoint` avoids
+this: its rates are the components of the twist V instead of derivatives of q.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import comb
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -39,6 +42,7 @@ from ..core import (
 from ..lie import se3
 from ..model import joints
 from ..model.joints import ORIGIN
+from .local_coordinates import structure_constants
 
 _HORNER_TERMS = 24  # enough for the third derivative of the series at rotations below 1 rad
 
@@ -173,12 +177,12 @@ class ExponentialJoint(Joint):
     )
 
     @classmethod
-    def spherical(cls, point: Any = ORIGIN) -> ExponentialJoint:
+    def spherical(cls, point: Any = ORIGIN) -> Self:
         """A spherical joint about `point`; q (3,) is the rotation vector, axis times angle."""
         return cls(joints.spherical(point)[::-1])
 
     @classmethod
-    def floating(cls) -> ExponentialJoint:
+    def floating(cls) -> Self:
         """A free joint; q (6,) is the screw (omega, v) of the pose, T = exp(q)."""
         return cls(np.eye(6))
 
@@ -188,6 +192,32 @@ class ExponentialJoint(Joint):
     def _rates(self, rows: list[Array]) -> list[Array]:
         dexp = _dexp_rates([-se3.ad(row @ self.screws) for row in rows])
         return [D @ self.screws.T for D in dexp]
+
+
+class BodyFixedJoint(ExponentialJoint):
+    """A pose and its body-fixed twist: T = exp(X_1 q_1 + ... + X_k q_k), V = X_1 nu_1 + ... .
+
+    The rows q', q'', ... of a motion are nu, nu', ..., the twist along the screws, and the torques
+    are conjugate to nu: no pose is singular. For :meth:`spherical`, q is the rotation vector of R,
+    `so3.log(R)`, of any length; nu is R^T omega, and the torque is the moment, both in the axes of
+    the child frame. For :meth:`floating`, q is `se3.log(T)`, and V the body-fixed twist. To
+    integrate, multiply: T exp(V dt).
+
+    Raises ModelError unless the motions along the screws form a group, as those of a spherical,
+    planar, cylindrical or free joint do.
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if structure_constants(self.screws) is None:
+            raise ModelError(
+                "the motions of a BodyFixedJoint must form a group, as those of a spherical, planar"
+                f" or free joint do; use a CompositeJoint or ExponentialJoint; got {self.screws}"
+            )
+
+    def _rates(self, rows: list[Array]) -> list[Array]:
+        S = np.broadcast_to(self.screws.T, (*rows[0].shape[:-1], 6, self.degrees))
+        return [S] + [np.zeros_like(S)] * (len(rows) - 1)
 
 
 def _dexp_rates(A: list[Array]) -> list[Array]:

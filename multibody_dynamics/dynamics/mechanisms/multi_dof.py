@@ -1,17 +1,17 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Dynamics of robots with multi-degree-of-freedom joints; [K12] Tables 2, 3 and 4.
+"""Robots with joints of several degrees of freedom, on the compiled recursions.
 
-A :class:`MultiDofModel` has one body per joint and needs no massless bodies: joint i has the motion
-subspace S_i(q_i), 6 x n_i. The recursions are body-fixed, as in the paper, with X_i = Ad_{T_i^-1}:
+A :class:`MultiDofModel` has one body per joint, with the pose T_i(q_i) and the motion subspace
+S_i(q_i) of [K12], 6 x n_i. It is computed as a tree of joints with one degree of freedom each. A
+:class:`.CompositeJoint` is a chain of such joints. Any other joint is two chains: the first holds
+the current pose and is at rest; the second, at x = 0, moves from there, so that no pose is singular
+(:mod:`.local_coordinates`). With the torques f along its screws X,
 
-    V_i = X_i V_parent + S_i q_i'          F_i = M_i V_i' - ad_{V_i}^T M_i V_i - F_i^ext
-    tau_i = S_i^T F_i                            + sum over children of X_k^T F_k
+    X nu = S_i q_i',   nu = B_i q_i' = B x',   tau_i = B_i^T f,   Q_x = B^T f,
 
-Gravity is part of F^ext, and V_i' is the acceleration alone. The code is plain NumPy, vectorised
-over the states, with loops over bodies. In control cycles the compiled functions of a
-:class:`.MultibodyModel` are faster; :meth:`MultiDofModel.from_model` merges its chains of joints.
+and the Leibniz rule gives their derivatives.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy import matmul
 
 from ..core import (
     STATE_ROWS,
@@ -31,46 +30,72 @@ from ..core import (
     DynamicsError,
     InputError,
     ModelError,
+    as_array,
     as_mapping,
     as_partial,
     as_state,
     broadcast_shapes,
     check_sequence,
     exactly,
-    leibniz,
     product_rule,
     read_only,
     refused_as,
-    spread,
+    times,
     transposed,
 )
 from ..lie import se3
-from ..model import STANDARD_GRAVITY, MultibodyModel, check_parent, inertia
-from ..model.records import TWIST, WRENCH
+from ..model import (
+    STANDARD_GRAVITY,
+    MultibodyModel,
+    check_parent,
+    floating,
+    model_from_screws,
+    spherical,
+)
 from ..rigid import (
-    ROUNDING,
     BaseMotion,
     BodyMotion,
     HybridDynamics,
     InverseDynamics,
     Wrenches,
-    base_rows,
-    joint_poses,
-    with_rates,
+    articulated_bodies,
+    forward_kinematics,
+    hybrid_dynamics,
+    inverse_dynamics,
+    mass_matrix,
 )
+from .local_coordinates import local_motion, structure_constants
 from .motion_subspaces import CompositeJoint, Joint
 
-SINGULAR = 1e-13  # smallest eigenvalue allowed in S^T I S, diagonal scaled to one
-LOST_RANK = 1e-5  # least singular value of S, columns scaled to one, below which S is the cause
+LOST_RANK = 1e-5  # least singular value of S, columns scaled to one, at which S is singular
 
 
-class _Motion(NamedTuple):
-    """X_i, S_i, V_i (batch, 6, .) of every body i with their derivatives, and its pose."""
+class Link(NamedTuple):
+    """Joint i in the tree of joints with one degree of freedom.
 
-    X: list[list[Array]]
-    S: list[list[Array]]
-    V: list[list[Array]]
-    pose: list[Array]
+    own : its coordinates in q.
+    held, local : the coordinates of the tree that hold its pose, none for a composite joint, and
+        those that move from there.
+    chains : the joints that these coordinates move, T_i is the product of their poses.
+    projector : (m, 6) components of a twist along the screws of the latter; m > n_i if the motions
+        along those of the joint do not form a group.
+    brackets : of these screws, see `structure_constants`; None for a composite joint.
+    """
+
+    own: slice
+    held: slice
+    local: slice
+    chains: list[CompositeJoint]
+    projector: Array
+    brackets: Array | None
+
+
+class _TreeMotion(NamedTuple):
+    """q, q', ... of the tree (..., N), and of each joint B_i, B_i', ... (..., m, n_i) and
+    B, B', ... (..., m, m); empty for a composite joint."""
+
+    rows: list[Array]
+    maps: list[tuple[list[Array], list[Array]]]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -133,11 +158,10 @@ class MultiDofModel:
         self._set_array("inertias", (count, 6, 6))
         self._set_array("gravity", (3,))
         self._set_array("reflected_inertia", (self.n,))
-        for body, M in zip(self.body_names, self.inertias, strict=True):
-            inertia.check(M, f"body '{body}'")
         if (self.reflected_inertia < 0).any():
             wrong = self.coordinate_names[int(np.argmin(self.reflected_inertia))]
             raise ModelError(f"coordinate '{wrong}': a reflected inertia cannot be negative")
+        self.tree  # noqa: B018  # its checks
 
     def _set_names(self, kind: str, given: Sequence[str], default: Sequence[str]) -> None:
         names = tuple(given) or tuple(default)
@@ -178,7 +202,7 @@ class MultiDofModel:
             model.screws[list(chain)] @ se3.Ad(se3.inverse(model.poses[chain[-1]])).T
             for chain in chains.values()
         ]
-        return cls(
+        robot = cls(
             name=model.name,
             parents=tuple(-1 if p < 0 else last[p] for p in before),
             joints=tuple(map(CompositeJoint, screws)),
@@ -190,6 +214,8 @@ class MultiDofModel:
             gravity=model.gravity,
             reflected_inertia=model.reflected_inertia,
         )
+        vars(robot)["_tree"] = model, robot._tree[1]  # the same robot, without rounding its screws
+        return robot
 
     def __reduce__(self) -> tuple[Any, tuple[()]]:
         """Copy and unpickle through the constructor, which makes the arrays read-only."""
@@ -219,6 +245,110 @@ class MultiDofModel:
         """The index of a body, by name or index; the InputError lists the known names."""
         return _index("body", body, self.body_names)
 
+    @property
+    def tree(self) -> MultibodyModel:
+        """The same robot of joints with one degree of freedom each, for all other functions of this
+        library. A joint that is not composite has two groups of coordinates: x, y, z, yaw, pitch,
+        roll of its pose, or only the last three, held at rest; and those about it, at zero."""
+        return self._tree[0]
+
+    @property
+    def held_joints(self) -> tuple[str, ...]:
+        """The joints of :attr:`tree` that hold poses: at rest, and without torque if the joints
+        about these poses have none. A mechanism of `tree` with loops lists them as actuated,
+        and as independent."""
+        return tuple(name for link in self.links for name in self.tree.joint_names[link.held])
+
+    def recentred(self, x: Any) -> Array:
+        """Coordinates (..., N) of :attr:`tree` that have the same poses as x (..., N), and hold
+        them there. Balls in loops move away from where they are held, and are singular a quarter
+        of a turn from there. Raises InputError for a wrong shape, NaN or infinity."""
+        x = np.array(as_array("x", x, (self.tree.n,), self.tree.joint_names))
+        for link in self.links:
+            if link.brackets is not None:
+                at, about = link.chains
+                T = at.pose(x[..., link.held]) @ about.pose(x[..., link.local])
+                x[..., link.local] = 0.0
+                held = link.held.stop - link.held.start
+                x[..., link.held] = local_motion(link.brackets, T, x[..., None, link.local], held)[
+                    0
+                ]
+        return x
+
+    @property
+    def links(self) -> list[Link]:
+        """The joints in :attr:`tree`."""
+        return self._tree[1]
+
+    @cached_property
+    def _tree(self) -> tuple[MultibodyModel, list[Link]]:
+        A: list[Array] = []
+        links: list[Link] = []
+        screws, names, rotors = [], [], []
+        end = 0
+        for name, joint, parent, own, placement in zip(
+            self.joint_names, self.joints, self.parents, self.coordinates, self.placements,
+            strict=True,
+        ):  # fmt: skip
+            A.append(placement if parent < 0 else A[parent] @ placement)
+            X, brackets, labels = joint.screws, None, list(self.coordinate_names[own])
+            at_pose = X[:0]
+            if not isinstance(joint, CompositeJoint):
+                with refused_as(ModelError, f"joint '{name}'"):
+                    brackets = structure_constants(X)
+                if brackets is None:
+                    X, brackets = np.eye(6), structure_constants(np.eye(6))
+                    labels = [f"{name}_about_{k + 1}" for k in range(6)]
+                at_pose = floating() if X[:, 3:].any() else spherical()
+            labels = [f"{name}_at_{k + 1}" for k in range(len(at_pose))] + labels
+            held = slice(end, end + len(at_pose))
+            end += len(labels)
+            chains = [CompositeJoint(Y) for Y in (at_pose, X) if len(Y)]
+            projector = read_only(np.linalg.pinv(X.T))
+            links.append(Link(own, held, slice(held.stop, end), chains, projector, brackets))
+            rotors.append(np.zeros(len(labels)))
+            if brackets is None:
+                rotors[-1] += self.reflected_inertia[own]
+            screws.append(np.concatenate([at_pose, X]) @ se3.Ad(A[-1]).T)
+            names.append(labels)
+        tree = model_from_screws(
+            self.parents, screws, A, self.inertias, joint_names=names, body_names=self.body_names,
+            gravity=self.gravity, name=self.name, reflected_inertia=np.concatenate(rotors),
+        )  # fmt: skip
+        return tree, links
+
+    def in_tree(
+        self, q: Any, qd: Any | None = None, qdd: Any | None = None, qddd: Any | None = None,
+        qdddd: Any | None = None,
+    ) -> list[Array]:  # fmt: skip
+        """The given q, q', ... (..., n) as those of the joints of :attr:`tree`, each (..., N).
+
+        All functions of this library accept them with `tree`. Of a :class:`.BodyFixedJoint`, the
+        tree's coordinates of the same names have the velocities nu, and its columns of a Jacobian,
+        of the mass matrix and of derivatives belong to them. Raises InputError for wrong shapes,
+        gaps, NaN or infinity.
+        """
+        states, given = self._states(q, qd, qdd, qddd, qdddd)
+        return self._in_tree(states, given).rows
+
+    def _in_tree(self, states: Array, given: int) -> _TreeMotion:
+        """The motion of the tree for states (..., 5, n), of which `given` rows are known."""
+        x = np.zeros((*states.shape[:-1], self.tree.n))
+        maps: list[tuple[list[Array], list[Array]]] = []
+        for joint, link in zip(self.joints, self.links, strict=True):
+            rows = [states[..., k, link.own] for k in range(max(given, 2))]
+            maps.append(([], []))
+            if link.brackets is None:
+                x[..., link.local] = states[..., link.own]
+                continue
+            B_i = [link.projector @ S for S in joint.subspace_rates(*rows[:-1])]
+            nu = np.stack(product_rule.apply(B_i, rows[1:]), axis=-2)
+            held = link.held.stop - link.held.start
+            found = local_motion(link.brackets, joint.pose(rows[0]), nu, held)
+            x[..., 0, link.held], x[..., 1 : len(rows), link.local], B = found
+            maps[-1] = B_i, B
+        return _TreeMotion([x[..., k, :] for k in range(given)], maps)
+
     def forward_kinematics(
         self, q: Any, qd: Any | None = None, qdd: Any | None = None, qddd: Any | None = None,
         qdddd: Any | None = None, *, base: BaseMotion | None = None,
@@ -230,18 +360,31 @@ class MultiDofModel:
         is the motion of the base, at rest if None. Raises InputError for wrong shapes, gaps, NaN or
         infinity.
         """
-        states, shape, given = as_state(self.coordinate_names, q, qd, qdd, qddd, qdddd)
+        states, given = self._states(q, qd, qdd, qddd, qdddd)
         if given == 0:
             raise InputError("kinematics requires q")
-        (states,), _, bases, shape = self._batch(None, base, shape, states)
-        motion = self._motion(states, given, bases)
-        tail = (len(self.joints), 6)
-        rates = [
-            np.stack([V[k][..., 0] for V in motion.V], axis=1).reshape(*shape, *tail)
-            for k in range(given - 1)
-        ]
-        pose = np.stack(motion.pose, axis=1).reshape(*shape, len(self.joints), 4, 4)
-        return BodyMotion(pose, *rates, *[None] * (5 - given))
+        rows, bodies = self._in_tree(states, given).rows, [x.local.stop - 1 for x in self.links]
+        pose, *rates = forward_kinematics(self.tree, *rows, base=base, representation="body")
+        own = (None if rate is None else rate[..., bodies, :] for rate in rates)
+        return BodyMotion(pose[..., bodies, :, :], *own)
+
+    def mass_matrix(self, q: Any) -> Array:
+        """The mass matrix (..., n, n), kg m^2, kg m or kg, with the reflected inertias; q (..., n).
+
+        Raises InputError for a wrong shape, NaN or infinity.
+        """
+        states, _ = self._states(as_array("q", q, (self.n,), self.coordinate_names))
+        return self._mass_matrix(self._in_tree(states, 2))
+
+    def _mass_matrix(self, motion: _TreeMotion) -> Array:
+        x, maps = motion
+        G = np.zeros((*x[0].shape, self.n))  # q' of the tree is G q'
+        rotors = np.zeros(self.n)
+        for link, (B_i, _) in zip(self.links, maps, strict=True):
+            G[..., link.local, link.own] = B_i[0] if B_i else np.eye(len(link.projector))
+            if B_i:
+                rotors[link.own] = self.reflected_inertia[link.own]
+        return transposed(G) @ mass_matrix(self.tree, x[0]) @ G + np.diag(rotors)
 
     def inverse_dynamics(
         self, q: Any, qd: Any, qdd: Any, qddd: Any | None = None, qdddd: Any | None = None, *,
@@ -252,21 +395,31 @@ class MultiDofModel:
         Arguments, units and errors are those of :func:`.inverse_dynamics`; `wrenches` are given by
         body name.
         """
-        states, shape, given = as_state(self.coordinate_names, q, qd, qdd, qddd, qdddd)
+        states, given = self._states(q, qd, qdd, qddd, qdddd)
         if given < 3:
             raise InputError(f"inverse dynamics needs {STATE_ROWS[given]}")
-        (states,), applied, bases, shape = self._batch(wrenches, base, shape, states)
-        motion = self._motion(states, given, bases)
-        F = self._forces(motion, applied)
-        tau = self.reflected_inertia * np.moveaxis(states[:, 2:given], 1, 0)
-        for i in reversed(range(len(self.joints))):
-            to_joint, to_parent = map(product_rule.transpose, (motion.S[i], motion.X[i]))
-            for k in range(len(tau)):
-                tau[k][:, self.coordinates[i]] += leibniz(k, matmul, to_joint, F[i])[..., 0]
-                if self.parents[i] >= 0:
-                    F[self.parents[i]][k] += leibniz(k, matmul, to_parent, F[i])
-        rates = [rate.reshape(*shape, self.n) for rate in tau]
-        return InverseDynamics(*[*rates, None, None][:3])
+        return self._torques(states, self._in_tree(states, given), wrenches, base)
+
+    def _torques(
+        self, states: Array, motion: _TreeMotion, wrenches: Wrenches | None, base: BaseMotion | None
+    ) -> InverseDynamics:
+        found = inverse_dynamics(
+            self.tree, *motion.rows, wrenches=self._named(wrenches), base=base,
+            representation="body",
+        )  # fmt: skip
+        Q = [rate for rate in found if rate is not None]
+        tau: list[Any] = [np.empty((*rate.shape[:-1], self.n)) for rate in Q]
+        for link, (B_i, B) in zip(self.links, motion.maps, strict=True):
+            own = [rate[..., link.local] for rate in Q]
+            if B:
+                to_joint, to_screws = map(product_rule.transpose, (B_i, B))
+                f = product_rule.solve(np.eye(len(link.projector)), to_screws, own)
+                rotors = self.reflected_inertia[link.own] * states[..., 2:, link.own]
+                rates = product_rule.apply(to_joint, f)
+                own = [rate + rotors[..., k, :] for k, rate in enumerate(rates)]
+            for k, rate in enumerate(own):
+                tau[k][..., link.own] = rate
+        return InverseDynamics(*[*tau, None, None][:3])
 
     def forward_dynamics(
         self, q: Any, qd: Any, tau: Any, *, wrenches: Wrenches | None = None,
@@ -292,178 +445,70 @@ class MultiDofModel:
         errors are those of :meth:`forward_dynamics`; a DynamicsError concerns free joints only.
         """
         check_sequence("prescribed", prescribed, "joints")
-        states, shape, given = as_state(self.coordinate_names, q, qd)
+        states, given = self._states(q, qd)
         if given < 2:
             raise InputError(f"hybrid dynamics needs {STATE_ROWS[given]}")
         held = {self.joint_index(joint) for joint in prescribed}
         is_held = np.repeat(
             [i in held for i in range(len(self.joints))], [joint.degrees for joint in self.joints]
         )
-        rows = {
-            "qdd": as_partial("qdd", qdd, is_held, self.coordinate_names),
-            "tau": as_partial("tau", tau, ~is_held, self.coordinate_names),
-        }
-        (states, qdd, tau), applied, bases, shape = self._batch(
-            wrenches, base, shape, states, **rows
-        )
-        states[:, 2] = qdd
-        motion = self._motion(states, 3, bases)
-        own = [F[0] for F in self._forces(motion, applied)]
-        self._table_4(held, motion, own, qdd, tau)
-        return HybridDynamics(qdd.reshape(*shape, self.n), tau.reshape(*shape, self.n))
+        qdd = as_partial("qdd", qdd, is_held, self.coordinate_names)
+        tau = as_partial("tau", tau, ~is_held, self.coordinate_names)
+        links = self.links
+        free = [i for i in range(len(links)) if i not in held]
+        stays = np.ones(self.tree.n, dtype=bool)
+        for i in free:
+            stays[links[i].local] = False
+        fixed = np.flatnonzero(stays).tolist()
+        if self.tree.n == self.n:  # the coordinates of the tree are those of the joints
+            try:
+                return hybrid_dynamics(
+                    self.tree, q, qd, prescribed=fixed, qdd=qdd, tau=tau,
+                    wrenches=self._named(wrenches), base=base,
+                )  # fmt: skip
+            except DynamicsError:
+                self._check_ranks(free, q)
+                raise
+        shape = broadcast_shapes(("states", "qdd"), (states.shape[:-2], qdd.shape[:-1]))
+        states = np.array(np.broadcast_to(states, (*shape, 5, self.n)))
+        states[..., 2, :] = qdd
+        motion = self._in_tree(states, 3)
+        self._check_ranks([i for i in free if links[i].brackets is not None], states[..., 0, :])
+        try:
+            articulated_bodies(self.tree, motion.rows[0], prescribed=fixed)
+        except DynamicsError:
+            self._check_ranks(free, states[..., 0, :])
+            raise
+        M, bias = self._mass_matrix(motion), self._torques(states, motion, wrenches, base).tau
+        v = ~is_held
+        rest = tau - bias
+        qdd, tau = (np.array(np.broadcast_to(row, rest.shape)) for row in (qdd, tau))
+        qdd[..., v] = np.linalg.solve(M[..., v, :][..., v], rest[..., v, None])[..., 0]
+        tau[..., is_held] = (bias + times(M[..., v], qdd[..., v]))[..., is_held]
+        return HybridDynamics(qdd, tau)
 
-    def _table_4(
-        self, held: set[int], motion: _Motion, B: list[Array], qdd: Array, tau: Array
-    ) -> None:
-        """Fill in the unknown entries of qdd and tau (batch, n); [K12] Tables 3 and 4.
+    def _check_ranks(self, indices: Sequence[int], q: Any) -> None:
+        """DynamicsError if the motion subspace of one of these joints loses rank at q (..., n)."""
+        for i in indices:
+            S = self.joints[i].subspace(np.asarray(q)[..., self.coordinates[i]])
+            S = S / np.linalg.norm(S, axis=-2, keepdims=True)
+            if np.min(np.linalg.svd(S, compute_uv=False), initial=1.0) < LOST_RANK:
+                raise DynamicsError(
+                    f"joint '{self.joint_names[i]}' of robot '{self.name}': its coordinates are "
+                    f"singular here; the motion subspace loses rank {self.joints[i].singularity}"
+                )
 
-        `motion` and `B` belong to q'' = 0 of the free joints. Relative to that motion the
-        accelerations are a_i = X_i a_parent + S_i q_i''; the eta_i of the tables is part of B_i.
-        """
-        X, S = [x[0] for x in motion.X], [x[0] for x in motion.S]
-        articulated = [np.broadcast_to(M, (len(qdd), 6, 6)) for M in self.inertias]
-        composite = articulated.copy()  # the inertias with all joints locked
-        free: dict[int, tuple[Array, Array]] = {}
-        for i in reversed(range(len(self.joints))):
-            own, Pi, beta = self.coordinates[i], articulated[i], B[i]
-            if i not in held:
-                U = Pi @ S[i]
-                D = transposed(S[i]) @ U + np.diag(self.reflected_inertia[own])
-                self._check_regular(i, D, S[i], composite[i])
-                Psi = np.linalg.inv(D)
-                x = Psi @ (tau[:, own, None] - transposed(S[i]) @ beta)
-                free[i] = x, Psi @ transposed(U)
-                Pi, beta = Pi - U @ Psi @ transposed(U), beta + U @ x
-            if self.parents[i] >= 0:
-                p, to_parent = self.parents[i], transposed(X[i])
-                articulated[p] = articulated[p] + to_parent @ Pi @ X[i]
-                composite[p] = composite[p] + to_parent @ composite[i] @ X[i]
-                B[p] = B[p] + to_parent @ beta
-        a: list[Array] = []
-        for i, (own, parent) in enumerate(zip(self.coordinates, self.parents, strict=True)):
-            a.append(X[i] @ a[parent] if parent >= 0 else np.zeros_like(B[i]))
-            if i in held:
-                F = articulated[i] @ a[i] + B[i]
-                tau[:, own] = (transposed(S[i]) @ F)[..., 0]
-                tau[:, own] += self.reflected_inertia[own] * qdd[:, own]
-            else:
-                x, gain = free[i]
-                qdd[:, own] = (x - gain @ a[i])[..., 0]
-                a[i] = a[i] + S[i] @ qdd[:, own, None]
+    def _states(self, *rows: Any) -> tuple[Array, int]:
+        """q, q', ... as states (..., 5, n), and the number of rows given."""
+        states, shape, given = as_state(self.coordinate_names, *rows)
+        return states.reshape(*shape, 5, self.n), given
 
-    def _check_regular(self, i: int, D: Array, S: Array, composite: Array) -> None:
-        """Raise DynamicsError if D = S^T I S (batch, n_i, n_i) of joint i is singular.
-
-        The composite inertia (batch, 6, 6) bounds the terms that cancelled in D.
-        """
-        trace = np.trace(composite[:, :3, :3], axis1=-2, axis2=-1)
-        w2, v2 = (np.sum(half**2, axis=-2) for half in (S[:, :3], S[:, 3:]))
-        cancelled = trace[:, None] * w2 + composite[:, 3, 3, None] * v2
-        pivots = np.diagonal(D, axis1=-2, axis2=-1)
-        pivots = np.where(pivots > ROUNDING * cancelled, pivots, 0.0)
-        size = np.sqrt(np.where(pivots > 0, pivots, 1.0))
-        smallest = np.linalg.eigvalsh(D / (size[..., :, None] * size[..., None, :]))[..., 0]
-        smallest = np.where((pivots > 0).all(axis=-1), smallest, 0.0)
-        if not len(D) or (smallest > SINGULAR).all():
-            return
-        joint = f"joint '{self.joint_names[i]}' of robot '{self.name}'"
-        S = S[int(np.argmin(smallest))]
-        if np.linalg.svd(S / np.linalg.norm(S, axis=0), compute_uv=False)[-1] < LOST_RANK:
-            raise DynamicsError(
-                f"{joint}: its coordinates are singular here; the motion subspace loses rank "
-                f"{self.joints[i].singularity}"
-            )
-        raise DynamicsError(
-            f"{joint} has no inertia to accelerate in some direction; give body "
-            f"'{self.body_names[i]}' or the bodies that it carries mass and inertia, or prescribe "
-            "the motion of the joint"
-        )
-
-    def _motion(self, states: Array, given: int, bases: Array) -> _Motion:
-        """The forward recursion for states (batch, 5, n), of which `given` rows are known.
-
-        `bases` (batch, WRENCH) is the body-fixed motion of the base, see :func:`.base_rows`.
-        Products are differentiated by the Leibniz rule. With X' = -ad_{S q'} X this gives
-        V' = X V_parent' + ad_V S q' + S' q' + S q'', [K12] (41).
-        """
-        motion = _Motion([], [], [], [])
-        ground = joint_poses(bases)
-        carried = [bases[:, TWIST + 6 * k : TWIST + 6 * k + 6, None] for k in range(given - 1)]
-        for joint, parent, own, placement in zip(
-            self.joints, self.parents, self.coordinates, self.placements, strict=True
-        ):
-            rows = list(np.moveaxis(states[:, :given, own], 1, 0))
-            T = placement @ joint.pose(rows[0])
-            motion.pose.append((ground if parent < 0 else motion.pose[parent]) @ T)
-            S = joint.subspace_rates(*rows[: given - 1]) if given > 1 else []
-            qd = [row[..., None] for row in rows[1:]]
-            U = [leibniz(k, matmul, S, qd) for k in range(given - 1)]
-            ad_U = [-se3.ad(u[..., 0]) for u in U]
-            X = [se3.Ad(se3.inverse(T))]
-            for k in range(given - 2):
-                X.append(leibniz(k, matmul, ad_U, X))
-            before = carried if parent < 0 else motion.V[parent]
-            motion.X.append(X)
-            motion.S.append(S)
-            motion.V.append([leibniz(k, matmul, X, before) + U[k] for k in range(given - 1)])
-        return motion
-
-    def _forces(self, motion: _Motion, applied: Mapping[int, list[Array]]) -> list[list[Array]]:
-        """M_i V_i' - ad_{V_i}^T M_i V_i - F_i^ext (batch, 6, 1) of every body, with derivatives.
-
-        `applied` is {body: W, W', W'' (batch, 6, 1)}, in inertial axes about the inertial origin.
-        """
-        G = np.concatenate([np.zeros(3), self.gravity])[:, None]
-        forces = []
-        for i, (M, C, V) in enumerate(zip(self.inertias, motion.pose, motion.V, strict=True)):
-            ad_V = [se3.ad(v[..., 0]) for v in V]
-            Ad, fall = [se3.Ad(C)], [se3.Ad(se3.inverse(C)) @ G]
-            for k in range(len(V) - 2):
-                Ad.append(leibniz(k, matmul, Ad, ad_V))
-                fall.append(-leibniz(k, matmul, ad_V, fall))
-            momentum = [M @ v for v in V]
-            ad_T, to_body = map(product_rule.transpose, (ad_V, Ad))
-            F = [
-                M @ (V[k + 1] - fall[k]) - leibniz(k, matmul, ad_T, momentum)
-                for k in range(len(V) - 1)
-            ]
-            if i in applied:
-                F = [f - leibniz(k, matmul, to_body, applied[i]) for k, f in enumerate(F)]
-            forces.append(F)
-        return forces
-
-    def _batch(
-        self,
-        wrenches: Wrenches | None,
-        base: BaseMotion | None,
-        shape: tuple[int, ...],
-        states: Array,
-        **rows: Array,
-    ) -> tuple[list[Array], dict[int, list[Array]], Array, tuple[int, ...]]:
-        """Broadcast the input to one flat batch.
-
-        Returns copies of the states and of `rows` (..., n), the wrenches by body, the rows of the
-        base, and the shape of the batch.
-        """
-        bases = base_rows(base, "body")
+    def _named(self, wrenches: Wrenches | None) -> Wrenches | None:
+        """Wrenches by the names of bodies, which are those of the tree."""
+        if wrenches is None:
+            return None
         given = as_mapping("wrenches", wrenches)
-        loads = {body: with_rates(f"wrenches['{body}']", W) for body, W in given.items()}
-        full = broadcast_shapes(
-            ("states", *rows, *loads, "base"),
-            (
-                shape,
-                *(row.shape[:-1] for row in rows.values()),
-                *(W.shape[:-2] for W in loads.values()),
-                bases.shape[:-1],
-            ),
-        )
-        flat = [spread(states.reshape(*shape, 5, self.n), full, (5, self.n))]
-        flat += [spread(row, full, (self.n,)) for row in rows.values()]
-        applied: dict[int, list[Array]] = {}
-        for body, W in loads.items():
-            i, rates = self.body_index(body), np.moveaxis(spread(W, full, (3, 6)), 1, 0)[..., None]
-            applied[i] = list(rates + np.stack(applied[i])) if i in applied else list(rates)
-        return flat, applied, spread(bases, full, (WRENCH,)), full
+        return {self.body_names[self.body_index(body)]: W for body, W in given.items()}
 
 
 def _as_joint(name: str, value: Any) -> Joint:

@@ -137,6 +137,7 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "CompositeJoint": lambda: mechanisms.CompositeJoint(
         dyn.universal((0, 0, 0), (1, 0, 0), (0, 1, 0))
     ),
+    "BodyFixedJoint": lambda: mechanisms.BodyFixedJoint.spherical(),
     "ConstrainedForwardDynamicsSolver": lambda: mechanisms.ConstrainedForwardDynamicsSolver(
         four_bar().system, four_bar().q
     ),
@@ -162,6 +163,14 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
         joints=(mechanisms.SphericalJoint(),),
         placements=np.eye(4)[None],
         inertias=MODEL.inertias[:1],
+    ),
+    "MultiDofInverseDynamicsSolver": lambda: mechanisms.MultiDofInverseDynamicsSolver(
+        mechanisms.MultiDofModel(
+            parents=(-1,),
+            joints=(mechanisms.BodyFixedJoint.spherical(),),
+            placements=np.eye(4)[None],
+            inertias=MODEL.inertias[:1],
+        )
     ),
     "PolynomialSpring": lambda: elastic.PolynomialSpring((60.0, 400.0), travel=(0.0, 0.5)),
     "Program": program,

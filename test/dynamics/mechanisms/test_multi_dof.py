@@ -15,7 +15,11 @@ from hypothesis import strategies as st
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import so3
-from multibody_dynamics.dynamics.mechanisms.motion_subspaces import ExponentialJoint, SphericalJoint
+from multibody_dynamics.dynamics.mechanisms.motion_subspaces import (
+    BodyFixedJoint,
+    ExponentialJoint,
+    SphericalJoint,
+)
 from multibody_dynamics.dynamics.mechanisms.multi_dof import MultiDofModel
 from multibody_dynamics.dynamics.model import inertia, joints
 from reference import error
@@ -265,6 +269,240 @@ def test_pinocchio_agrees(seed):
         assert error(twin.robot.forward_dynamics(q, qd, tau), qdd) < 1e-11
 
 
+# Joints with body-fixed rates: Pinocchio's spherical and free joint have the same velocities
+
+
+class BodyFixedTwin:
+    """A ball, an arm, a second ball and a free body, here and in Pinocchio."""
+
+    def __init__(self, seed):
+        rng = np.random.default_rng(seed)
+        parents = (-1, 0, 1, 0)
+        self.robot = MultiDofModel(
+            parents=parents,
+            joints=(
+                BodyFixedJoint.spherical(), joints.revolute(joints.Z),
+                BodyFixedJoint.spherical(), BodyFixedJoint.floating(),
+            ),
+            placements=[random_pose(rng) for _ in parents],
+            inertias=[random_inertia(rng) for _ in parents],
+            gravity=TILTED,
+        )  # fmt: skip
+        self.model = pin.Model()
+        self.model.gravity = pin.Motion(np.array(TILTED), np.zeros(3))
+        theirs = (
+            pin.JointModelSpherical(), pin.JointModelRZ(),
+            pin.JointModelSpherical(), pin.JointModelFreeFlyer(),
+        )  # fmt: skip
+        for i, (parent, joint) in enumerate(zip(parents, theirs, strict=True)):
+            placement = pin.SE3(self.robot.placements[i])
+            k = self.model.addJoint(parent + 1, joint, placement, f"{i}")
+            body = pin.Inertia(*inertia.decompose(self.robot.inertias[i]))
+            self.model.appendBodyToJoint(k, body, pin.SE3.Identity())
+        self.order = np.r_[0:7, 10:13, 7:10]  # linear first
+
+    def position(self, q):
+        parts = []
+        for joint, own in zip(self.robot.joints, self.robot.coordinates, strict=True):
+            T = joint.pose(q[own])
+            R = pin.Quaternion(T[:3, :3]).coeffs()
+            parts += [*({1: q[own], 3: R}.get(joint.degrees, (*T[:3, 3], *R)))]
+        return np.array(parts)
+
+
+POSES = {
+    "pitch of 90 deg": np.pi / 2 * np.array([0, 1, 0]),
+    "half a turn": np.pi * np.array([0.6, 0, 0.8]),
+    "a full turn": 2 * np.pi * np.array([0, 0.6, 0.8]),
+    "two turns and more": np.array([9.0, -8.0, 7.0]),
+}
+
+
+@pytest.mark.parametrize("turn", POSES.values(), ids=POSES)
+def test_joints_with_body_fixed_rates_agree_with_pinocchio_at_any_pose(turn):
+    twin = BodyFixedTwin(3)
+    robot, order, data = twin.robot, twin.order, twin.model.createData()
+    q, qd, qdd = draw(robot.n, 3, seed=4)
+    for k in (0, 4, 7):
+        q[k : k + 3] = turn
+    x = twin.position(q)
+    theirs = np.empty(robot.n)
+    theirs[order] = pin.rnea(twin.model, data, x, qd[order], qdd[order])
+    tau = robot.inverse_dynamics(q, qd, qdd).tau
+    assert error(tau, theirs) < 1e-13
+    assert error(robot.forward_dynamics(q, qd, tau), qdd) < 1e-11
+    M = pin.crba(twin.model, data, x, pin.Convention.LOCAL)
+    assert error(robot.mass_matrix(q)[np.ix_(order, order)], M, axes=2) < 1e-13
+    held = robot.hybrid_dynamics(q, qd, prescribed=["joint1", "joint4"], qdd=qdd, tau=tau)
+    assert error(held.qdd, qdd) < 1e-11
+    assert error(held.tau, tau) < 1e-12
+
+
+def test_torque_rates_of_body_fixed_rates_are_derivatives_along_a_motion():
+    """R(t) = R_0 exp(p(t)) with a polynomial p; torques by Pinocchio, differences in time."""
+    twin = BodyFixedTwin(5)
+    robot, order, data = twin.robot, twin.order, twin.model.createData()
+    start, *p = 0.7 * draw(robot.n, 5, seed=9)
+    first = [BodyFixedJoint(j.screws) if j.degrees > 1 else j for j in robot.joints]
+    second = [ExponentialJoint(j.screws) if j.degrees > 1 else j for j in robot.joints]
+
+    def motion(t):
+        """q, and nu with three derivatives, from those of p."""
+        rows = [np.zeros(robot.n) for _ in range(5)]
+        for k in range(5):
+            for j in range(max(k, 1), 5):
+                rows[k] += p[j - 1] * t ** (j - k) / np.prod(range(1, j - k + 1))
+        state = [np.zeros(robot.n) for _ in range(5)]
+        for a, b, own in zip(first, second, robot.coordinates, strict=True):
+            x = [row[own] for row in rows]
+            if b.degrees == 1:
+                for k in range(5):
+                    state[k][own] = x[k] + (start[own] if k == 0 else 0)
+                continue
+            T = a.pose(start[own]) @ b.pose(x[0])
+            log = dyn.se3.log(T)
+            state[0][own] = log @ np.linalg.pinv(b.screws)
+            S = b.subspace_rates(*x[:4])
+            for k in range(4):
+                V = dyn.core.product_rule.leibniz(k, np.matmul, S, x[1:])
+                state[k + 1][own] = V @ np.linalg.pinv(b.screws)
+        return state
+
+    def tau(t):
+        q, qd, qdd, *_ = motion(t)
+        found = np.empty(robot.n)
+        found[order] = pin.rnea(twin.model, data, twin.position(q), qd[order], qdd[order])
+        return found
+
+    h = 2e-3
+    near, far = [np.array([tau(-d), tau(0.0), tau(d)]) for d in (h, 2 * h)]
+    first_difference = (8 * (near[2] - near[0]) - (far[2] - far[0])) / (12 * h)
+    second_difference = (16 * (near[0] + near[2]) - far[0] - far[2] - 30 * near[1]) / (12 * h**2)
+    rates = robot.inverse_dynamics(*motion(0.0))
+    assert error(rates.tau, tau(0.0)) < 1e-13
+    assert error(rates.tau_dot, first_difference) < 1e-8
+    assert error(rates.tau_ddot, second_difference) < 1e-7
+
+
+def test_the_tree_serves_the_other_functions():
+    """The body-fixed Jacobian and the kinetic energy, against Pinocchio."""
+    twin = BodyFixedTwin(6)
+    robot, order, data = twin.robot, twin.order, twin.model.createData()
+    q, qd, qdd = draw(robot.n, 3, seed=5)
+    rows = robot.in_tree(q, qd, qdd)
+    own = [robot.tree.joint_index(name) for name in robot.coordinate_names]
+    J = np.empty((6, robot.n))
+    ours = dyn.jacobian(robot.tree, rows[0], "body3", representation="body")
+    J[:, order] = pin.computeJointJacobian(twin.model, data, twin.position(q), 3)
+    assert error(ours[:, own], J[[3, 4, 5, 0, 1, 2]], axes=2) < 1e-13
+    assert error(rows[1][own], qd) < 1e-15
+    energy = dyn.rigid.kinetic_energy(robot.tree, *rows[:2])
+    theirs = pin.computeKineticEnergy(twin.model, data, twin.position(q), qd[order])
+    assert energy == pytest.approx(theirs, rel=1e-12)
+
+
+def test_held_poses_follow():
+    """`recentred` changes no pose, also where the first chain is singular."""
+    robot = BodyFixedTwin(7).robot
+    x = robot.in_tree(draw(robot.n, 1, 4, seed=3)[0])[0]
+    x[..., robot.links[0].held] = [0.3, np.pi / 2, -0.2]
+    x = x + 0.4 * np.isin(robot.tree.joint_names, robot.coordinate_names)
+    moved = robot.recentred(x)
+    before, after = (dyn.forward_kinematics(robot.tree, y).pose for y in (x, moved))
+    bodies = [link.local.stop - 1 for link in robot.links]
+    assert error(after[:, bodies], before[:, bodies], axes=2) < 1e-14
+    for link in robot.links:
+        assert (moved[:, link.local] == 0).all() or link.brackets is None
+
+
+def linkage(ball):
+    """A crank, a rod on a ball, and a rocker that a universal joint connects to the rod."""
+    at = [dyn.se3.from_rotation_translation(np.eye(3), (x, y, 0)) for x, y in
+          ((0, 0), (0.2, 0), (0.7, 0.1))]  # fmt: skip
+    rng = np.random.default_rng(2)
+    return MultiDofModel(
+        parents=(-1, 0, -1),
+        joints=(dyn.revolute(joints.Z), ball, dyn.revolute((0, 0.3, 1))),
+        placements=at,
+        inertias=[random_inertia(rng) for _ in at],
+        joint_names=("crank", "ball", "rocker"),
+        body_names=("crank", "rod", "rocker"),
+    )
+
+
+def test_a_ball_in_a_loop_at_a_pitch_of_90_degrees():
+    """Compiled and plain torques of the crank equal those with other angles, regular there."""
+    turns = dyn.so3.exp([[0, 0, 0.4], [0, np.pi / 2, 0]])
+    R = turns[0] @ turns[1]
+    # R = Rot_y(a) Rot_z(b) Rot_x(c): regular where yaw, pitch and roll are not
+    b = np.arcsin(R[1, 0])
+    other = [np.arctan2(-R[2, 0], R[0, 0]), b, np.arctan2(-R[1, 2], R[1, 1])]
+    held = linkage(BodyFixedJoint.spherical())
+    angles = linkage(np.stack([dyn.revolute(axis) for axis in (joints.Y, joints.Z, joints.X)]))
+    rates = draw(4, 1, seed=4)[0]
+    found = []
+    for robot, ball in ((held, so3.log(R)), (angles, other)):
+        tree = robot.tree
+        x = robot.in_tree([0.3, *ball, 0.4])[0]
+        rod = dyn.forward_kinematics(tree, x).pose[tree.body_names.index("rod")]
+        cut = dyn.mechanisms.LoopClosure.at(
+            tree, "pin", "rod", "rocker", dyn.universal((0, 0, 0), (1, 0, 0), (0, 1, 0)),
+            point=rod[:3, 3] + np.array([0.1, 0.2, -0.4]), q=x,
+        )  # fmt: skip
+        motors = ["crank", *robot.held_joints]
+        system = dyn.mechanisms.ConstrainedModel(tree, [cut], actuated=motors)
+        solver = dyn.mechanisms.ConstrainedInverseDynamicsSolver(system, x, independent=motors)
+        moving = np.zeros((4, len(motors)))
+        moving[:, 0] = rates
+        indices = system.actuated_indices
+        torques = [np.array(solver(x[indices], *moving))]
+        motion = dyn.mechanisms.consistent_motion(
+            system, x, *solver.motion[1:], fixed=system.actuated
+        )
+        plain = dyn.mechanisms.constrained_inverse_dynamics(system, *motion)
+        for ours, expected in zip(torques[0], plain[:3], strict=True):
+            assert error(ours, expected[indices]) < 1e-11
+        for _ in range(4):  # away from there
+            x = x + 0.15 * (np.array(tree.joint_names) == "crank")
+            torques.append(np.array(solver(x[indices], *moving)))
+        if robot is held:
+            x = robot.recentred(solver.motion[0])
+            solver.restart(x)
+            again = np.array(solver(x[indices], *moving))
+            assert error(again, torques[-1]) < 1e-11
+        found.append(np.array(torques))
+    assert np.abs(found[0][..., 1:]).max() < 1e-12 * np.abs(found[0]).max()
+    assert error(found[0][..., :1], found[1]) < 1e-10
+
+
+def test_kinematics_of_body_fixed_rates():
+    """The twist of a ball is nu; its derivatives are those of nu."""
+    state = draw(3, 5, 2, seed=6)
+    state[0] *= 5.0
+    ball = MultiDofModel(
+        parents=(-1,), joints=(BodyFixedJoint.spherical(),), placements=[np.eye(4)],
+        inertias=[random_inertia(np.random.default_rng(1))],
+    )  # fmt: skip
+    motion = ball.forward_kinematics(*state)
+    assert error(motion.pose[:, 0, :3, :3], so3.exp(state[0]), axes=2) < 1e-14
+    for rate, nu in zip(motion[1:], state[1:], strict=True):
+        assert error(rate[:, 0, :3], nu) < 1e-14
+
+
+def test_joints_whose_motions_form_no_group():
+    """A homokinetic joint, exp(X_1 q_1 + X_2 q_2): power, and the dynamics invert each other."""
+    bent = ExponentialJoint(joints.universal((0.1, 0, 0), (1, 0, 0), (0, 1, 0)))
+    robot = replace(grown(4, base=bent), reflected_inertia=np.linspace(0.1, 0.3, 11))
+    q, qd, qdd = 0.4 * draw(robot.n, 3, seed=2)
+    tau = robot.inverse_dynamics(q, qd, qdd).tau
+    assert error(robot.forward_dynamics(q, qd, tau), qdd) < 1e-12
+    h = 1e-5
+    energy = [0.5 * v @ robot.mass_matrix(x) @ v for x, v in
+              [(q + s * h * qd, qd + s * h * qdd) for s in (-1, 1)]]  # fmt: skip
+    weightless = replace(robot, gravity=(0, 0, 0)).inverse_dynamics(q, qd, qdd).tau
+    assert weightless @ qd == pytest.approx((energy[1] - energy[0]) / (2 * h), rel=1e-8)
+
+
 # errors
 
 
@@ -290,7 +528,7 @@ def test_a_body_without_inertia_is_named():
     robot = MultiDofModel(
         parents=(-1,), joints=(SphericalJoint(),), placements=[np.eye(4)], inertias=[point]
     )
-    with pytest.raises(dyn.DynamicsError, match=r"'joint1'.*no inertia.*'body1'"):
+    with pytest.raises(dyn.DynamicsError, match=r"'joint1_3'.*no inertia.*'body1'"):
         robot.forward_dynamics(np.zeros(3), np.zeros(3), np.zeros(3))
     with_rotor = replace(robot, reflected_inertia=[0.1, 0.1, 0.1])
     assert np.isfinite(with_rotor.forward_dynamics(np.zeros(3), np.zeros(3), np.zeros(3))).all()
