@@ -137,6 +137,9 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "CompositeJoint": lambda: mechanisms.CompositeJoint(
         dyn.universal((0, 0, 0), (1, 0, 0), (0, 1, 0))
     ),
+    "ConstrainedForwardDynamicsDerivativesSolver": lambda: (
+        mechanisms.ConstrainedForwardDynamicsDerivativesSolver(four_bar().system, four_bar().q)
+    ),
     "ConstrainedForwardDynamicsSolver": lambda: mechanisms.ConstrainedForwardDynamicsSolver(
         four_bar().system, four_bar().q
     ),
