@@ -444,8 +444,9 @@ def loop_in_tree(free, seed=0, n=9):
     return dyn.mechanisms.ConstrainedModel(tree, [loop]), q
 
 
-def pinocchio_acceleration(system, q, qd, tau):
-    """By Pinocchio's proximal solver, which supports welds and balls."""
+def pinocchio_acceleration(system, q, qd, tau, *, derivatives=False):
+    """By Pinocchio's proximal solver, which supports welds and balls; or the derivatives of all
+    joints by q, q' and tau, as if each joint could be displaced by itself."""
     twin = to_pinocchio(system.tree)
     model = twin.model
     constraints, work = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
@@ -466,7 +467,11 @@ def pinocchio_acceleration(system, q, qd, tau):
     pin.initConstraintDynamics(model, data, constraints, work)
     state = (twin.to_pin(row) for row in (q, qd, tau))
     settings = pin.ProximalSettings(1e-14, 1e-12, 50)
-    return twin.from_pin(pin.constraintDynamics(model, data, *state, constraints, work, settings))
+    qdd = pin.constraintDynamics(model, data, *state, constraints, work, settings)
+    if not derivatives:
+        return twin.from_pin(qdd)
+    pin.computeConstraintDynamicsDerivatives(model, data, constraints, work, settings)
+    return [twin.from_pin(twin.from_pin(J).T).T for J in (data.ddq_dq, data.ddq_dv, data.ddq_dtau)]
 
 
 def closed_tree(

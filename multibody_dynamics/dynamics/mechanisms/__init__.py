@@ -44,6 +44,7 @@ The same for the control cycle, compiled:
 
 ConstrainedInverseDynamicsSolver  Q, Q', Q'' of the motors from a motion of the independent joints
 ConstrainedForwardDynamicsSolver  accelerations of the independent joints from torques of the motors
+ConstrainedForwardDynamicsDerivativesSolver  their derivatives
 ConstrainedMomentumSolver         momentum of the independent joints, the bias of its rate, gravity
 trace_constrained_inverse_dynamics  Q, Q', Q'' as straight-line code for one mechanism
 STRIDE                            how far the independent joints may go in a step of that code
@@ -75,7 +76,11 @@ from .constrained_solvers import (
     ConstrainedMomentumSolver,
 )
 from .constraints import constraint_matrices, constraint_residual, redundant_constraints
-from .loop_derivatives import LoopTangents, loop_tangents
+from .loop_derivatives import (
+    ConstrainedForwardDynamicsDerivativesSolver,
+    LoopTangents,
+    loop_tangents,
+)
 from .loop_kinematics import (
     jacobian_rows,
     move_bodies,
@@ -115,7 +120,8 @@ __all__ = [
     "constrained_hybrid_dynamics", "ConstrainedMotion",
     # for the control cycle
     "ConstrainedInverseDynamicsSolver", "ConstrainedForwardDynamicsSolver",
-    "ConstrainedMomentumSolver", "trace_constrained_inverse_dynamics", "STRIDE", "loop_memory",
+    "ConstrainedForwardDynamicsDerivativesSolver", "ConstrainedMomentumSolver",
+    "trace_constrained_inverse_dynamics", "STRIDE", "loop_memory",
     "LoopMemory", "loop_accelerations",
     "tree_and_loops", "place_joints", "return_to_start", "move_bodies", "rate_found",
     "jacobian_rows", "reduce_jacobian",

@@ -8,7 +8,7 @@ determine all other joints, as couplings do in a tree, but not linearly. What co
 robot is answered for its coordinates,
 
     inverse_solver, momentum_solver, forward_arrays              in every cycle
-    inverse_dynamics, inverse_dynamics_derivatives, mass_matrix, gravity_forces,
+    inverse_dynamics, forward_dynamics, the derivatives of both, mass_matrix, gravity_forces,
     kinetic_energy, potential_energy, reduction                  at the design
     trace_inverse_dynamics, trace_gravity_forces, trace_momentum, trace_forward_dynamics
     forward_kinematics, frame_pose, jacobian, jacobian_dot, moved_by
@@ -20,6 +20,7 @@ pose, or out of reach, are a DynamicsError.
 """
 
 import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, NoReturn, TypeVar
@@ -53,6 +54,7 @@ from ..rigid import (
     TracedInputs,
     Wrenches,
     forward_arrays,
+    forward_dynamics,
     forward_kinematics,
     frame_pose,
     gravity_forces,
@@ -228,12 +230,9 @@ class ClosedChainModel(MultibodyModel):
         motion = np.empty((5, len(states), self.body_count))
         torques = np.empty((3, len(states), self.n))
         if wrenches:
-            try:
-                for k, W in enumerate(spread(applied, full, applied.shape[-2:])):
-                    solver.applied_wrenches[:] = W.reshape(-1, 3, 6)
-                    motion[:, k : k + 1], torques[:, k : k + 1] = solver.batch(*states[k][:, None])
-            finally:
-                solver.applied_wrenches[:] = 0.0
+            for k, W in enumerate(spread(applied, full, applied.shape[-2:])):
+                solver.applied_wrenches[:] = W.reshape(-1, 3, 6)
+                motion[:, k : k + 1], torques[:, k : k + 1] = solver.batch(*states[k][:, None])
         else:
             motion[:], torques[:] = solver.batch(*np.moveaxis(states, 1, 0))
         shaped = [list(x.reshape(len(x), *full, x.shape[-1])) for x in (motion, torques)]
@@ -255,12 +254,13 @@ class ClosedChainModel(MultibodyModel):
         return threading.local()
 
     def solver(self, kind: type[Solver]) -> Solver:
-        """A solver of this thread, which starts from `assembled`."""
+        """A solver of this thread, which starts from `assembled`, without wrenches."""
         own = vars(self._of_thread)
         if kind.__name__ not in own:
             own[kind.__name__] = kind(self.system, self.assembled, independent=self.joint_names)
         solver: Solver = own[kind.__name__]
         solver.start_from(self.assembled)
+        solver.applied_wrenches[:] = 0.0
         return solver
 
     def fields_behind(self, count: int) -> dict[str, Any]:
@@ -401,8 +401,36 @@ def _gravity_forces(model: ClosedChainModel, q: Any, *, base: BaseMotion | None 
     return model._evaluated((q,))[1][0]
 
 
-def _as_coordinates(model: ClosedChainModel, q: Any) -> Array:
-    return as_array("q", q, (model.n,), model.joint_names)
+def at_states(
+    model: ClosedChainModel,
+    solver: LoopSolver,
+    solve: Callable[..., Any],
+    results: Sequence[Array],
+    rows: dict[str, Any],
+    wrenches: Wrenches | None = None,
+    base: BaseMotion | None = None,
+) -> list[Array]:
+    """The buffers `results` of a solver of the model, (..., each), after it has been called, by
+    `solve`, with each state of the `rows` (..., n) and each of the wrenches.
+
+    Raises InputError for wrong shapes or names, NaN, infinity, or a base, and the errors of the
+    solver.
+    """
+    _at_rest(model, base)
+    given = [as_array(name, row, (model.n,), model.joint_names) for name, row in rows.items()]
+    applied = wrench_rows(model, wrenches)
+    shapes = [*(row.shape[:-1] for row in given), applied.shape[:-2]]
+    full = broadcast_shapes((*rows, "wrenches"), shapes)
+    states = np.stack([spread(row, full, (model.n,)) for row in given], axis=1)
+    found = [np.empty((len(states), *each.shape)) for each in results]
+    loads = spread(applied, full, applied.shape[-2:])
+    for k, (state, load) in enumerate(zip(states, loads, strict=True)):
+        solver.start_from(model.assembled)
+        solver.applied_wrenches[:] = load.reshape(-1, 3, 6)
+        solve(*state)
+        for one, each in zip(found, results, strict=True):
+            one[k] = each
+    return [each.reshape(*full, *each.shape[1:]) for each in found]
 
 
 def _at_rest(model: ClosedChainModel, base: BaseMotion | None) -> None:
@@ -412,14 +440,19 @@ def _at_rest(model: ClosedChainModel, base: BaseMotion | None) -> None:
 
 @answers(mass_matrix, ClosedChainModel)
 def _mass_matrix(model: ClosedChainModel, q: Any) -> Array:
-    q = _as_coordinates(model, q)
     solver, still = model.solver(ConstrainedForwardDynamicsSolver), np.zeros(model.n)
-    result = np.empty((*q.shape, model.n))
-    for at in np.ndindex(q.shape[:-1]):
-        solver.start_from(model.assembled)
-        solver(q[at], still, still)
-        result[at] = solver.mass_matrix
-    return result
+    return at_states(
+        model, solver, lambda q: solver(q, still, still), (solver.mass_matrix,), {"q": q}
+    )[0]
+
+
+@answers(forward_dynamics, ClosedChainModel)
+def _forward_dynamics(
+    model: ClosedChainModel, q: Any, qd: Any, tau: Any, *, wrenches: Wrenches | None = None,
+    base: BaseMotion | None = None,
+) -> Array:  # fmt: skip
+    solver, rows = model.solver(ConstrainedForwardDynamicsSolver), {"q": q, "qd": qd, "tau": tau}
+    return at_states(model, solver, solver, (solver.result,), rows, wrenches, base)[0]
 
 
 @answers(kinetic_energy, ClosedChainModel)

@@ -518,14 +518,18 @@ class ConstrainedForwardDynamicsSolver(LoopSolver):
         self._checked = CheckedRows(
             STATE_ROWS[:2], self.independent, self.state, is_fallback=is_direct
         )
-        self._results = (self.result,)
-        self.update = BoundCall(
-            at.forward_dynamics_cycle, *self._arguments, states, self._applied, self._motions,
-            *self._scratch, self.torque[None], results,
+        self._given_to_cycle = (
+            *self._arguments, states, self._applied, self._motions, *self._scratch,
+            self.torque[None], results,
         )  # fmt: skip
+        self.update, self._results = self._cycle()
         self.state[0] = self._vectors[at.LAST, system.indices(self.independent)]
         self._run()
         self._call_directly()
+
+    def _cycle(self) -> tuple[BoundCall, tuple[Array, ...]]:
+        """The function that updates all results, and those that a call returns."""
+        return BoundCall(at.forward_dynamics_cycle, *self._given_to_cycle), (self.result,)
 
     def _rows_taken(self) -> tuple[Array, ...]:
         return *self.state, self.torque
@@ -535,7 +539,7 @@ class ConstrainedForwardDynamicsSolver(LoopSolver):
         """The equations of the loops, and the scratch of :func:`.loop_accelerations`, which shares
         the buffers of this solver."""
         (_, _, _, plan, *loops, states, _, motions, bodies, link_bodies, wrenches, matrices,
-         vectors, torque, results) = self.update.args  # fmt: skip
+         vectors, torque, results) = self._given_to_cycle  # fmt: skip
         scratch = (bodies, link_bodies, states, motions, wrenches, matrices, vectors)
         return tuple(loops), (plan, *scratch, torque, results)
 

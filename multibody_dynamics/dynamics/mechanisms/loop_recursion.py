@@ -74,7 +74,7 @@ if IS_COMPILED:  # compiled code has numbers, recorded code expressions
 forward_recursion = spatial.forward_recursion
 momentum_recursion = momentum_pass.momentum_recursion
 uncounted = partial(inlined, uncounted=True)
-_body_fixed_cycle, _spatial_cycle = PLAIN_CYCLES["body"], PLAIN_CYCLES["spatial"]
+_body_fixed_cycle, spatial_cycle = PLAIN_CYCLES["body"], PLAIN_CYCLES["spatial"]
 
 ITERATIONS = 50
 CONVERGED = 1e-14  # rad or m; a Newton step, whose square is the remaining error
@@ -714,7 +714,7 @@ def _forward_dynamics(
         ):  # fmt: skip
             withhold(results, k)
             return k
-        _spatial_cycle(parents, joints, gravity, 0, motion, applied, trig, bodies, of_tree)
+        spatial_cycle(parents, joints, gravity, 0, motion, applied, trig, bodies, of_tree)
         mass_matrix_recursion(parents, joints, bodies, composite, M_tree)
         fill_reduction(0, plan, reductions, w)
         if not solve_reduced(plan, M_tree, G, reduced, torques[k], results[k], motion, w):
@@ -724,6 +724,7 @@ def _forward_dynamics(
 
 
 forward_dynamics_cycle = compiled(_forward_dynamics)
+forward_dynamics = inlined(_forward_dynamics)
 
 
 def _loop_accelerations(
@@ -737,7 +738,7 @@ def _loop_accelerations(
     for c in range(plan[DOF]):
         states[0, 0, c], states[0, 1, c] = motion[0, c], motion[1, c]
         given[0, c] = torques[0, c]
-    done = _forward_dynamics(
+    done = forward_dynamics(
         parents, joints, gravity, plan, link_parents, links, rows, states, applied, motions, bodies,
         link_bodies, wrenches, matrices, vectors, given, results,
     )  # fmt: skip
@@ -746,7 +747,6 @@ def _loop_accelerations(
     return done == 1
 
 
-inlined(_forward_dynamics)
 loop_accelerations = inlined(_loop_accelerations)
 
 

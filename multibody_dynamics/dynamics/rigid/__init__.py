@@ -142,6 +142,8 @@ TOLERANCE                         how closely
 CYCLES                            {representation: compiled inverse dynamics of one state}
 PLAIN_CYCLES                      the same, for compiled code that calls it
 mass_matrix_recursion             M from the poses and joint screws of all bodies, the same
+inverse_dynamics_derivatives_cycle  dQ/dq, dQ/dq' and M of one state, the same
+SUBTREE_ROW                       size of a row of its scratch array `subtrees`
 forward_dynamics_cycle            compiled forward dynamics of a batch of states
 plain_forward_dynamics_cycle      the same for one state, for compiled code that calls it
 forward_dynamics_scratch          its scratch arrays
@@ -190,11 +192,13 @@ from .christoffel import christoffel_symbols, christoffel_symbols_binet
 from .coriolis import coriolis_matrix, mass_matrix_dot
 from .crba import gravity_forces, mass_matrix, mass_matrix_recursion, trace_mass_matrix
 from .derivatives import (
+    SUBTREE_ROW,
     ForwardDynamicsDerivatives,
     InverseDynamicsDerivatives,
     forward_dynamics_derivatives,
     gravity_gradient,
     inverse_dynamics_derivatives,
+    inverse_dynamics_derivatives_cycle,
     trace_forward_dynamics_derivatives,
     trace_inverse_dynamics_derivatives,
 )
@@ -322,7 +326,8 @@ __all__ = [
     "STATE_ONLY", "state_names", "result_names", "traced_inverse_dynamics", "SpecialisingSolver",
     "SpecialisedKernel",
     "addresses", "CHECKED_STATES", "TOLERANCE",
-    "CYCLES", "PLAIN_CYCLES", "mass_matrix_recursion", "forward_dynamics_cycle",
+    "CYCLES", "PLAIN_CYCLES", "mass_matrix_recursion", "inverse_dynamics_derivatives_cycle",
+    "SUBTREE_ROW", "forward_dynamics_cycle",
     "plain_forward_dynamics_cycle", "forward_dynamics_scratch",
     "forward_arrays", "ForwardArrays",
     "ModelSolver", "pseudo_inertias", "base_rows", "body_rows", "joint_poses", "spatial_jacobians",

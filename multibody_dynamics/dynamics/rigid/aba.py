@@ -197,6 +197,7 @@ def forward_arrays(model: MultibodyModel) -> ForwardArrays:
     return ForwardArrays(np.array(model.joint_rows), (), tuple(scratch))
 
 
+@by_robot
 def forward_dynamics(
     model: MultibodyModel, q: Any, qd: Any, tau: Any, *, wrenches: Wrenches | None = None,
     base: BaseMotion | None = None,

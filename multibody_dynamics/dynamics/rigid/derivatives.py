@@ -292,6 +292,7 @@ def gravity_gradient(model: MultibodyModel, q: Any) -> Array:
     return inverse_dynamics_derivatives(model, q, zero, zero).dtau_dq
 
 
+@by_robot
 def forward_dynamics_derivatives(
     model: MultibodyModel, q: Any, qd: Any, tau: Any, *, wrenches: Wrenches | None = None,
     base: BaseMotion | None = None,

@@ -138,6 +138,9 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
         dyn.universal((0, 0, 0), (1, 0, 0), (0, 1, 0))
     ),
     "BodyFixedJoint": lambda: mechanisms.BodyFixedJoint.spherical(),
+    "ConstrainedForwardDynamicsDerivativesSolver": lambda: (
+        mechanisms.ConstrainedForwardDynamicsDerivativesSolver(four_bar().system, four_bar().q)
+    ),
     "ConstrainedForwardDynamicsSolver": lambda: mechanisms.ConstrainedForwardDynamicsSolver(
         four_bar().system, four_bar().q
     ),

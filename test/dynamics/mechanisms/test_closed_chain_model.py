@@ -192,7 +192,8 @@ def test_on_a_soft_base_the_links_and_the_base_move_as_in_the_tree():
     [
         lambda model: rigid.christoffel_symbols(model, model.home),
         lambda model: dyn.InverseDynamicsSolver(model),
-        lambda model: rigid.forward_dynamics(model, *[model.home] * 3),
+        lambda model: rigid.forward_dynamics(model, *[model.home] * 3, base=rigid.BaseMotion()),
+        lambda model: rigid.forward_dynamics_rates(model, *[model.home] * 4),
         lambda model: rigid.inverse_dynamics_derivatives(
             model, *[model.home] * 3, base=rigid.BaseMotion()
         ),
