@@ -43,6 +43,8 @@ if find_spec("rosbags") is None:  # optional: no rosdep key installs it without 
         if any(line.startswith(uses) for line in file.read_text(encoding="utf-8").splitlines())
     ]
 
+# Files with the longest tests start first, so that no process ends long after the others.
+LONGEST = ("test_node_and_generated_c", "test_flatness_controller_node", "test_runs")
 ROS_WORDS = ("rclpy", "ros_harness", "ros_domain_id", "mark.ros")  # one is in every file of -m ros
 
 hypothesis.settings.register_profile("project", deadline=None, derandomize=True, database=None)
@@ -89,7 +91,9 @@ def pytest_collection_finish() -> None:
 def pytest_collection_modifyitems(
     session: pytest.Session, items: list[pytest.Item]
 ) -> Iterator[None]:
-    """Mark tests with nodes as `ros`; fail a full run without a comparison with reference data."""
+    """Mark tests with nodes as `ros`, the longest first; fail a full run without a comparison with
+    reference data."""
+    items.sort(key=lambda item: item.path.stem not in LONGEST)
     for item in items:
         module = getattr(item, "module", None)
         if hasattr(module, "rclpy") or "ros_domain_id" in getattr(item, "fixturenames", ()):

@@ -141,7 +141,7 @@ class Arm:
         expected = self.is_answered if links or motors else False
         # An answer that may not come: still, the arm must not go on under an old torque because
         # of a busy computer
-        unsure = 0.5 if links or motors else 0.05
+        unsure = 0.2 if links or motors else 0.05
         patience = 2.0 if expected or (links and motors) else unsure
         answered = self.is_answered = self.wait(patience)
         if not self.is_stuck:
@@ -149,15 +149,16 @@ class Arm:
             self.plant.step(self.torque + own, 1e-9 * STEP)
         return answered
 
-    def wait(self, patience: float) -> bool:
-        """Whether this state was answered; the newest torque acts, whichever state it answers."""
+    def wait(self, patience: float, late: int = 0) -> bool:
+        """Whether this state, stamped `late` ns ago, was answered; the newest torque acts,
+        whichever state it answers."""
         end, told = time.monotonic() + patience, len(self.answers)
         while time.monotonic() < end:
             self.ros.executor.spin_once(timeout_sec=0.002)
             if len(self.answers) > told:
                 told = len(self.answers)
                 self.torque = np.array(self.answers[-1].effort)
-                if nanoseconds(self.answers[-1].header.stamp) >= self.now:
+                if nanoseconds(self.answers[-1].header.stamp) >= self.now - late:
                     return True
         return False
 

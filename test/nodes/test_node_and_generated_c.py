@@ -65,9 +65,7 @@ class Node:
         if motors:
             arm.send_motors(arm.now - late)
         if links and motors:
-            told = len(arm.answers)
-            answered = arm.wait(0.5 if arm.is_answered else 0.02)
-            arm.is_answered = answered or len(arm.answers) > told  # late is not silent
+            arm.is_answered = arm.wait(0.5 if arm.is_answered else 0.02, late)
         else:  # answers on the reference come at their own times
             arm.wait(0.02)
         if not arm.is_stuck:
