@@ -582,14 +582,12 @@ def clear_fault(p, s, qd, thetad):
 
 
 @inlined_exactly
-def supervise(p, s, now, x):
-    """Apply the rules to what this cycle finds.
+def _judge(p, s, now, x):
+    """Change mode and fault by what this cycle finds.
 
     Missing states come first, then causes of faults while following, then the end of a stop. A
     final fault stays. A coarse encoder replaces passing faults: between its steps, it looks frozen.
     """
-    if s.mode[0] == INACTIVE or RULES[s.fault[0], ENDS] == FINAL:
-        return
     on_links = 1 if x.lacks_motors and p.stops_on_links and not x.lacks_links else 0
     if s.on_links[0] and not x.lacks_motors and not x.lacks_links and not x.knows_speed:
         on_links = 1  # the velocities of motors that have just come back would drive the arm
@@ -624,6 +622,20 @@ def supervise(p, s, now, x):
         enter(s, STOPPING, p.stop_transfer_time)
     if s.mode[0] == STOPPING or s.mode[0] == YIELDING:
         _judge_stop(p, s, now, x)
+
+
+@inlined_exactly
+def supervise(p, s, now, x):
+    """Apply the rules to what this cycle finds. Where each step of an encoder changes a torque by
+    its limit, the last one is arbitrary and would drive the arm: what stops it does not fade in."""
+    if s.mode[0] == INACTIVE or RULES[s.fault[0], ENDS] == FINAL:
+        return
+    _judge(p, s, now, x)
+    coarsest = coarsest_encoder(
+        x.link_step, x.motor_step, p.link_resolution, p.motor_resolution, 1.0
+    )
+    if s.is_new[0] and not is_following(s.mode[0]) and coarsest >= 0:
+        s.duration[0] = 0.0
 
 
 @inlined_exactly
@@ -803,7 +815,7 @@ def _runs_away(p, s, now, x):
             s.stop_place[i] = s.place[i]
             s.place_then[i] = s.place[i]
             s.place_between[i] = s.place[i]
-            s.pace_limit[i] = s.top_speed[i]
+            s.pace_limit[i] = s.top_speed[i] + FASTER * s.grain[i] / WINDOW  # which steps hide
             if p.stop_speed_limit > 0.0:
                 s.pace_limit[i] = p.stop_speed_limit
             s.reach[i] = -NEVER

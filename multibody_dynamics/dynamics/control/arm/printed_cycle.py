@@ -82,6 +82,7 @@ SHAPES: dict[str, tuple[int | str, ...]] = {
 
 OTHER_SHAPES: dict[Any, dict[str, tuple[int | str, ...]]] = {
     hold_controller.hold_step: {"gains": (2, "m"), "reference": (2, "m")},
+    late_hold.interpolate_motors: {"gains": (2, "m")},
     late_hold.damp_motors: {"gains": (2, "m")},
     controllers.subtract_known: {"torque": (3, "n")},
     controllers.known_torques: {"torque": ("n",)},
@@ -203,6 +204,7 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
             "motor_loads": link_equilibrium.motor_loads,
             "hold_step": hold_controller.hold_step,
             "smooth_motors": late_hold.smooth_motors,
+            "interpolate_motors": late_hold.interpolate_motors,
             "damp_motors": late_hold.damp_motors,
             "damp_links": link_damping.damp_links,
             "start_transfer": bumpless_transfer.start_transfer,

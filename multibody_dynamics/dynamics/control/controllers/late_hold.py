@@ -21,10 +21,11 @@ For the two motors of an antagonistic joint, only the common position is predict
 their difference keeps its value from the start of the stop: under a constant pretension torque, the
 springs alone stabilise it, whereas a delayed compensation of their torques would not.
 
-A step of a coarse encoder, through these gains, may change a torque by more than its limit. Such a
-motor is interpolated between its steps (:mod:`.encoder_steps`): its velocity, the length of a step
-by the time that it took, is the mean over that time. The damping is therefore in proportion to the
-speed, so that a motor loses a share PER_STEP of it per step, and the reference starts at rest.
+A motor with a coarse encoder is interpolated between its steps (:mod:`.encoder_steps`). Its
+reference and the filter start at rest, whatever velocity was measured. Damping is added in
+proportion to the speed, the length of a step by the time that it took: the motor alone would lose a
+share PER_STEP of its speed per step, and as much until it is known to be slower. A stronger damping
+would reverse it, and set the springs swinging.
 
 At constant velocity, the prediction cancels the lag 2 / W of the filter and a delay of `lead`. The
 filter follows a motion at constant velocity exactly over any step, so pauses do not disturb it.
@@ -47,14 +48,20 @@ from ...core import (
 from ...elastic import Actuators
 from ...model import MultibodyModel
 from ..gains.joint_gains import StateFeedbackGains, inertias_felt, motor_side_gains
-from ..signals.encoder_steps import EncoderSteps, interpolated_position, interpolated_speed
+from ..records.actuation import actuation
+from ..signals.encoder_steps import (
+    EncoderSteps,
+    hides_speed,
+    interpolated_position,
+    interpolated_speed,
+)
 from .controllers import PERIOD
 from .hold_controller import HoldController
 
 RATE = 3.0  # 1/s
 BANDWIDTH = 15.0  # rad/s, W
 LEAD = 0.02  # s
-PER_STEP = 0.25  # share of its speed that a motor loses per step of a coarse encoder
+PER_STEP = 0.25  # share of its speed that a motor without its links loses per step
 STRONGEST = 5.0  # times the gain on v, for such a motor
 DAMPED = 3.0  # times the gain on v, after a failed stop; 2 W / RATE would be unstable
 
@@ -99,11 +106,12 @@ class SmoothedMotors(NamedTuple):
 
 @inlined_exactly
 def smooth_motors(common, p, s, steps, step, theta, thetad):
-    """Replace theta, theta' by theta_p, v; exact for motors that move steadily in a step. Motors
-    whose encoders have steps above `p.motor_resolution` are interpolated between them."""
+    """Replace theta, theta' by theta_p, v; exact for motors that move steadily in a step."""
     W = p.late_bandwidth
     decay = exp(-W * step)
     for j in range(theta.shape[0]):
+        if not s.is_smooth[0] and hides_speed(steps.motor_step[j], p.motor_resolution[j]):
+            thetad[j] = 0.0
         if s.is_smooth[0]:
             slope = (theta[j] - s.before[j]) / step
             off_first = s.first[j] - (s.before[j] - slope / W)
@@ -123,15 +131,21 @@ def smooth_motors(common, p, s, steps, step, theta, thetad):
         theta[j] = s.difference[j]
         for i in range(theta.shape[0]):
             theta[j] += common[j, i] * (s.second[i] + (2.0 / W + p.late_lead) * thetad[i])
+    s.is_smooth[0] = 1
+
+
+@inlined_exactly
+def interpolate_motors(motor_inertia, p, steps, theta, thetad, share, gains):
+    """Interpolate smoothed motors whose encoders have steps above `p.motor_resolution`, and add to
+    v what a share of the damping per step takes through the gains on theta and theta'."""
     for j in range(theta.shape[0]):
         size = steps.motor_step[j]
         if size > p.motor_resolution[j]:
             k = steps.q.shape[0] + j
             speed = interpolated_speed(steps, k)
-            share = min(PER_STEP * abs(speed) / (RATE * size), STRONGEST)
+            wanted = PER_STEP * motor_inertia[j] * abs(speed) / size  # N m s/rad
             theta[j] = interpolated_position(steps, k)
-            thetad[j] = share * speed if s.is_smooth[0] else 0.0  # from which a reference starts
-    s.is_smooth[0] = 1
+            thetad[j] += share * min(wanted / gains[1, j], STRONGEST) * speed
 
 
 @inlined_exactly
@@ -146,6 +160,7 @@ def damp_motors(gains, thetad, share, limit, torque):
 
 
 _SMOOTH = compiled_exactly(smooth_motors)
+_INTERPOLATE = compiled_exactly(interpolate_motors)
 _DAMP = compiled_exactly(damp_motors)
 
 
@@ -190,7 +205,9 @@ class LateHoldController(HoldController):
         self._own = LateSettings(bandwidth, lead, np.full(m, np.inf))
         self._smoothed = record_fields.zeros(SmoothedMotors, m=m)
         self._steps = record_fields.zeros(EncoderSteps, n=actuators.n, m=m)
+        self._motor_inertia = actuation(actuators).motor_inertia
         self._smooth(period)  # compiles
+        self._interpolate(0.0)
         self.damp(self.torque, self._motors[0], period, 0.0)
         self.reset()
 
@@ -205,6 +222,7 @@ class LateHoldController(HoldController):
 
     def _law(self, has_ahead: bool) -> None:
         self._smooth(self._time_passed())
+        self._interpolate(float(self._is_started))  # the reference starts from v
         super()._law(has_ahead)
 
     def damp(self, torque: Array, theta: Array, step: float, share: float) -> None:
@@ -217,3 +235,7 @@ class LateHoldController(HoldController):
 
     def _smooth(self, step: float) -> None:
         _SMOOTH(self._common, self._own, self._smoothed, self._steps, step, *self._motors)
+
+    def _interpolate(self, share: float) -> None:
+        gains = self.gains.values[2:]
+        _INTERPOLATE(self._motor_inertia, self._own, self._steps, *self._motors, share, gains)

@@ -96,6 +96,13 @@ def interpolated_speed(s, k):
 
 
 @inlined_exactly
+def hides_speed(step, resolution):
+    """Whether filters cannot know the velocity, since they answer each step by a peak: steps above
+    the resolution, or not known yet although one is needed."""
+    return step > resolution or (step == 0.0 and resolution < UNKNOWN)
+
+
+@inlined_exactly
 def interpolate_speeds(p, s, qd, thetad):
     """Replace velocities from encoders with steps above their resolution in p: filters answer each
     step by a peak, and know nothing in between."""

@@ -142,6 +142,7 @@ static void stop_and_hold(robot_controller *c, double dt, double elapsed, double
     copy_row(c->samples.thetad, thetad, MOTORS);
     if (is_late) {
         robot_smooth_motors(p, &c->smoothed, &c->steps, elapsed, theta, thetad);
+        robot_interpolate_motors(p, &c->steps, theta, thetad, c->hold_is_started, p->late_gains);
     }
     if (!c->hold_is_started) {
         copy_row(theta, c->hold_reference[0], MOTORS);

@@ -406,6 +406,15 @@ def test_a_coarse_encoder_that_shows_two_steps_after_one_does_not_fail_a_stop():
     assert turn(machine, lambda t: 1.5 if t < 0.3 else 3.5, resolution=resolution, **steps) < 0.4
 
 
+def test_a_stop_may_begin_with_a_speed_that_the_steps_of_an_encoder_hide():
+    """Steps of 0.05 rad, by which it is at rest at first, and moves at 2 rad/s 50 ms later."""
+    unknown = {"qd": STILL, "thetad": STILL, "motor_step": np.full(2, 0.05)}
+    for speed, is_fine in ((1.6, True), (4.5, False)):
+        machine = stopped(0.0, stop_distance=np.full(2, np.inf))
+        failed = turn(machine, lambda t: speed if t < 0.1 else 0.0, resolution=0.05, **unknown)  # noqa: B023
+        assert (failed is None) == is_fine
+
+
 def test_a_stop_that_goes_on_at_its_speed_fails_once_it_is_beyond_its_forecast():
     machine = stopped(1.0)
     failed = turn(machine, lambda t: 1.0)
@@ -501,6 +510,8 @@ def test_a_stop_smooths_the_positions_of_coarse_encoders(factor, is_smooth):
     machine.cycle(lacks_links=1, **coarse(factor))
     assert machine.mode == STOPPING
     assert machine.memory.tolerates_delay[0] == is_smooth
+    # the last torque is that of a step, and fades only if it is within the limit
+    assert machine.memory.duration[0] == (0.0 if is_smooth else RULES.stop_transfer_time)
     assert machine.cycle(100, **coarse(factor)) == modes.HOLDING
 
 

@@ -15,8 +15,17 @@ from multibody_dynamics.dynamics.control.controllers.late_hold import (
     BANDWIDTH,
     LEAD,
     RATE,
+    LateSettings,
+    SmoothedMotors,
     common_motion,
+    interpolate_motors,
+    smooth_motors,
 )
+from multibody_dynamics.dynamics.control.signals.encoder_steps import (
+    EncoderSteps,
+    note_encoder_steps,
+)
+from multibody_dynamics.dynamics.core import record_fields
 from multibody_dynamics.dynamics.elastic import Actuators
 from rejections import assert_rejected
 
@@ -116,6 +125,36 @@ def test_the_filter_has_two_poles_at_its_bandwidth():
         law._smooth(period)
     expected = 0.1 * (1j * w * response * wave).imag
     np.testing.assert_allclose(law._motors[1], expected, atol=5e-3 * 0.1 * w * abs(response))
+
+
+@pytest.mark.parametrize("links", [0.2, 7.0])
+def test_between_coarse_steps_a_motor_without_its_links_slows_down_and_is_never_reversed(links):
+    """The gains are those for links of `links` times its inertia, of which it feels nothing before
+    the springs have bent."""
+    size, inertia, period, start = 0.05, np.array([0.5]), 1e-3, 3.0
+    gains = RATE * (1.0 + links) * inertia * np.array([[0.0], [1.0]])
+    settings = LateSettings(BANDWIDTH, LEAD, np.array([0.5 * size]))
+    steps, x, v = record_fields.zeros(EncoderSteps, n=1, m=1), 0.0, start
+    for k in range(3000):
+        note_encoder_steps(steps, 1.0 + k * period, np.zeros(1), np.round([x / size]) * size)
+        theta, damped = np.array([x]), np.zeros(1)
+        interpolate_motors(inertia, settings, steps, theta, damped, 1.0, gains)
+        v -= gains[1, 0] * damped[0] / inertia[0] * period
+        x += v * period
+        assert 0.0 <= v <= start
+    assert v < 0.1 * start
+
+
+@pytest.mark.parametrize(("step", "is_believed"), [(0.0, 0), (0.9, 1), (1.1, 0)])
+def test_the_filter_starts_from_no_velocity_that_steps_may_have_caused(step, is_believed):
+    steps, s = record_fields.zeros(EncoderSteps, n=1, m=1), record_fields.zeros(SmoothedMotors, m=1)
+    steps.motor_step[0] = step
+    for resolution, velocity in ((1.0, 7.0 * is_believed), (np.inf, 7.0)):
+        s.is_smooth[0] = 0
+        theta, thetad = np.array([0.3]), np.array([7.0])
+        settings = LateSettings(BANDWIDTH, LEAD, np.array([resolution]))
+        smooth_motors(np.eye(1), settings, s, steps, 1e-3, theta, thetad)
+        assert thetad == pytest.approx(velocity)
 
 
 def test_gains_give_motor_and_links_two_equal_poles():
