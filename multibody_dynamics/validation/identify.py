@@ -22,11 +22,10 @@ from ..dynamics.identification import (
 )
 from ..dynamics.model.inertia import decompose
 from .comparison import Validation, predicted_torques
-from .settings import Robot, Settings, described
+from .settings import SYMMETRIC, Robot, Settings, described
 
 KINDS = ("friction", "payload", "inertia")
 FEWEST = 32  # samples needed to fit, and states to test on
-UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # entries of an inertia
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,11 +157,10 @@ def _better(robot: Robot, identified: IdentifiedRobot, settings: Settings, body:
 
 def _body(values: Mapping[str, Any]) -> tuple[float, Array, Array]:
     """Mass, centre of mass and inertia about it."""
-    com = np.array([values["com"][axis].value for axis in "xyz"])
-    inertia = np.zeros((3, 3))
-    for (i, j), each in zip(UPPER, values["inertia"].values(), strict=True):
-        inertia[i, j] = inertia[j, i] = each.value
-    return values["mass"].value, com, inertia
+    com, upper = (
+        np.array([each.value for each in values[name].values()]) for name in ("com", "inertia")
+    )
+    return values["mass"].value, com, upper[SYMMETRIC]
 
 
 def _yaml(robot: Robot, found: IdentifiedRobot, kinds: tuple[str, ...], body: str) -> str:
@@ -183,5 +181,5 @@ def _yaml(robot: Robot, found: IdentifiedRobot, kinds: tuple[str, ...], body: st
 
 
 def _described_body(mass: float, com: Array, inertia_com: Array) -> dict[str, Any]:
-    upper = [float(inertia_com[i, j]) for i, j in UPPER]
-    return {"mass": float(mass), "com": np.asarray(com).tolist(), "inertia_com": upper}
+    upper = inertia_com[np.triu_indices(3)]
+    return {"mass": float(mass), "com": com.tolist(), "inertia_com": upper.tolist()}

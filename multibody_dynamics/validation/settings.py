@@ -21,6 +21,7 @@ from .recordings import JointSelection
 
 KEYS = ("friction", "rotor_inertia", "payload", "links")
 BODY_KEYS = ("mass", "com", "inertia_com")
+SYMMETRIC = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])  # places of xx, xy, xz, yy, yz, zz
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +141,7 @@ def _body(name: str, values: Any) -> tuple[float, Any, Any]:
     inertia = exactly(f"{name}: inertia_com", values.get("inertia_com", [0.0] * 6), (6,))
     com = exactly(f"{name}: com", values.get("com", [0.0] * 3), (3,))
     mass = float(exactly(f"{name}: mass", values["mass"], ()))
-    return mass, com, inertia[[[0, 1, 2], [1, 3, 4], [2, 4, 5]]]
+    return mass, com, inertia[SYMMETRIC]
 
 
 def _described_friction(friction: JointFriction, j: int) -> dict[str, Any]:

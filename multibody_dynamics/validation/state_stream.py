@@ -121,11 +121,10 @@ class StateStream:
         )
 
 
-def warm_up(robot: Robot, settings: Settings, *, velocity: bool = True) -> None:
+def warm_up(robot: Robot, settings: Settings) -> None:
     """Compile everything that a stream needs; raises InputError for inconsistent settings."""
     assert settings.cutoff is not None
-    coarse = replace(settings, rate=None)
-    stream = StateStream(robot, coarse, velocity=velocity)
+    stream = StateStream(robot, replace(settings, rate=None), velocity=True)
     step = round(1e9 * HIGHEST / settings.cutoff)
     rest = np.zeros((3, len(stream.used)))
     k = 0

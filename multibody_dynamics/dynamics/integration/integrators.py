@@ -332,8 +332,8 @@ def consistent_start(system: AbsoluteSystem, start: tuple[Any, Any] | None) -> t
             if open_by > allowed:
                 raise InputError(
                     f"'{system.name}': the start violates the {what} constraint of joint '{joint}' "
-                    f"by {open_by:.2g} {unit}; dyn.integration.project_state, or --project-start "
-                    "on the command line, gives the nearest consistent one"
+                    f"by {open_by:.2g} {unit}; dyn.integration.project_state gives the nearest "
+                    "consistent one"
                 )
     turned = _turned_over(system, pose)
     if turned is not None:

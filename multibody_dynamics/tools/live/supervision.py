@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TextIO
 
 from ..base.processes import NodeProcess, NodeProcesses, signals_call
 from .launched_systems import NodeStart
@@ -24,8 +23,8 @@ POLL_PERIOD = 0.05  # s
 class LogTail:
     """The lines that a node adds to its log, each printed after the node's name."""
 
-    def __init__(self, title: str, file: Path, stream: TextIO) -> None:
-        self._title, self._file, self._stream = title, file, stream
+    def __init__(self, title: str, file: Path) -> None:
+        self._title, self._file = title, file
         self._read = 0  # bytes
         self._rest = b""
 
@@ -40,14 +39,12 @@ class LogTail:
             lines.append(self._rest)
             self._rest = b""
         for line in lines:
-            print(f"[{self._title}] {line.decode(errors='replace')}", file=self._stream)
+            print(f"[{self._title}] {line.decode(errors='replace')}")
         if lines:
-            self._stream.flush()
+            sys.stdout.flush()
 
 
-def supervise(
-    nodes: Sequence[NodeStart], *, logs: Path | None = None, stream: TextIO | None = None
-) -> int:
+def supervise(nodes: Sequence[NodeStart], *, logs: Path | None = None) -> int:
     """Run the nodes until all have ended, one of them fails, or SIGINT or SIGTERM arrives.
 
     As soon as one fails, the others are stopped, in reverse order, each through its shutdown
@@ -74,31 +71,31 @@ def supervise(
         folder.mkdir(parents=True, exist_ok=True)
         stack.enter_context(processes)
         started = [_start(processes, node, folder) for node in nodes]
-        return _run(started, leave, stream or sys.stdout)
+        return _run(started, leave)
 
 
-def _run(started: Sequence[NodeProcess], leave: threading.Event, stream: TextIO) -> int:
-    tails = [LogTail(process.name, process.log, stream) for process in started]
+def _run(started: Sequence[NodeProcess], leave: threading.Event) -> int:
+    tails = [LogTail(process.name, process.log) for process in started]
     failed = _watch(started, tails, leave)
     for process in failed:
-        print(f"{process.name} ended with status {process.exit_code}", file=stream, flush=True)
+        print(f"{process.name} ended with status {process.exit_code}", flush=True)
     leave.set()  # from now on, a signal kills
     with _shown(tails):
-        codes = _stop(started, stream)
+        codes = _stop(started)
     for name, code in codes.items():
         if code and not failed:
-            print(f"{name} ended with status {code}", file=stream)
+            print(f"{name} ended with status {code}")
     return int(any(codes.values()))
 
 
-def _stop(started: Sequence[NodeProcess], stream: TextIO) -> dict[str, int]:
+def _stop(started: Sequence[NodeProcess]) -> dict[str, int]:
     """Stop the nodes in reverse order, and name each one that is awaited; the exit codes by
     node."""
     running = [process for process in reversed(started) if process.exit_code is None]
     if running:
-        print("stopping all nodes; Ctrl-C kills them at once", file=stream, flush=True)
+        print("stopping all nodes; Ctrl-C kills them at once", flush=True)
     for process in running:
-        print(f"waiting for {process.name} to end", file=stream, flush=True)
+        print(f"waiting for {process.name} to end", flush=True)
         process.stop()
     return {process.name: process.stop() for process in started}
 

@@ -94,7 +94,6 @@ def live_check(
     folder: Path,
     *,
     rate: float = 1.0,
-    domain_id: int | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> LiveCheck:
     """Replay a recording through the node `rate` times as fast as it was recorded.
@@ -113,7 +112,7 @@ def live_check(
     model = load_quietly(urdf, settings.elastic_joints).with_gravity(settings.gravity)
     parameters = folder / "live.yaml"
     parameters.write_text(yaml.safe_dump(_parameters(model, urdf, settings)))
-    os.environ.update(ros_settings(domain_id))
+    os.environ.update(ros_settings())
     with ros_context() as context, NodeProcesses() as nodes:
         nodes.start(FEEDFORWARD, parameters, log=folder / "live.log")
         replay = _Replay(context, model, motion, nodes.check)

@@ -18,13 +18,12 @@ from typing import Any, NamedTuple
 
 from ...dynamics.core import InputError, file_reader, read_yaml
 from ...dynamics.identification import leaves, read_identified
+from .urdf_text import MATRIX
 
 JSON, REPORT, SPRINGS = "identified.json", "report.json", "springs.yaml"
 BESIDE = (REPORT, "identified.yaml")  # contain the same numbers in other forms
 CERTAIN = 1.96  # standard errors
-COM = ("x", "y", "z")
-INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-TEN = ("mass", *(f"com.{name}" for name in COM), *(f"inertia.{name}" for name in INERTIA))
+TEN = ("mass", *(f"com.{name}" for name in "xyz"), *(f"inertia.{name}" for name in MATRIX))
 FRICTION = ("viscous", "coulomb", "coulomb_velocity", "offset")
 
 

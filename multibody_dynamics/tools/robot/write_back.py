@@ -18,12 +18,12 @@ from ...dynamics.mechanisms import load_robot
 from ...dynamics.model import MultibodyModel
 from ...dynamics.model.inertia import decompose, spatial_inertia
 from ...reporting.templates import rendered
+from ...validation.settings import SYMMETRIC
 from ..base.provenance import digest_of
 from .actuator_changes import write_actuators
 from .changes_table import Change, WrittenBack
 from .identified_results import (
     FRICTION,
-    INERTIA,
     REPORT,
     TEN,
     Figures,
@@ -32,7 +32,7 @@ from .identified_results import (
     rounded,
 )
 from .lumped_inertia import write_body
-from .urdf_text import MATRIX, UrdfText, inertial_block
+from .urdf_text import UrdfText, inertial_block
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -156,17 +156,14 @@ def _write_links(
 
 
 def _spatial(figures: Figures) -> Array:
-    about_com = np.zeros((3, 3))
-    for name, (i, j) in MATRIX.items():
-        about_com[i, j] = about_com[j, i] = figures[f"inertia.{name}"].value
-    com = [figures[f"com.{name}"].value for name in "xyz"]
-    return spatial_inertia(figures["mass"].value, com, about_com)
+    mass, *rest = (figures[key].value for key in TEN)
+    return spatial_inertia(mass, rest[:3], np.array(rest[3:])[SYMMETRIC])
 
 
 def _ten(M: Array) -> dict[str, float]:
     mass, com, about_com = decompose(M)
-    values = [mass, *com, *(about_com[MATRIX[name]] for name in INERTIA)]
-    return {key: float(value) for key, value in zip(TEN, values, strict=True)}
+    values = [mass, *com.tolist(), *about_com[np.triu_indices(3)].tolist()]
+    return dict(zip(TEN, values, strict=True))
 
 
 def _of_link(text: UrdfText, link: str) -> tuple[float, Array, Array]:

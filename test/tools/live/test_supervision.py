@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -27,19 +26,17 @@ ROBOT = (
 )  # fmt: skip
 
 
-def test_new_lines_are_shown_with_the_name_of_their_node(tmp_path):
-    file, stream = tmp_path / "log", StringIO()
+def test_new_lines_are_shown_with_the_name_of_their_node(tmp_path, capsys):
+    file = tmp_path / "log"
     file.touch()
-    tail = LogTail("arm", file, stream)
+    tail = LogTail("arm", file)
     for added, shown in (("one\ntw", "[arm] one\n"), ("o\n", "[arm] two\n"), ("end", "")):
         with file.open("a") as log:
             log.write(added)
-        stream.seek(stream.truncate(0))
         tail.show()
-        assert stream.getvalue() == shown
-    stream.seek(stream.truncate(0))
+        assert capsys.readouterr().out == shown
     tail.show(is_last=True)
-    assert stream.getvalue() == "[arm] end\n"
+    assert capsys.readouterr().out == "[arm] end\n"
 
 
 @pytest.fixture
