@@ -270,9 +270,8 @@ class MultiDofModel:
                 T = at.pose(x[..., link.held]) @ about.pose(x[..., link.local])
                 x[..., link.local] = 0.0
                 held = link.held.stop - link.held.start
-                x[..., link.held] = local_motion(link.brackets, T, x[..., None, link.local], held)[
-                    0
-                ]
+                at_rest = x[..., None, link.local]
+                x[..., link.held], *_ = local_motion(link.brackets, T, at_rest, held)
         return x
 
     @property
@@ -460,25 +459,21 @@ class MultiDofModel:
         for i in free:
             stays[links[i].local] = False
         fixed = np.flatnonzero(stays).tolist()
-        if self.tree.n == self.n:  # the coordinates of the tree are those of the joints
-            try:
-                return hybrid_dynamics(
-                    self.tree, q, qd, prescribed=fixed, qdd=qdd, tau=tau,
-                    wrenches=self._named(wrenches), base=base,
-                )  # fmt: skip
-            except DynamicsError:
-                self._check_ranks(free, q)
-                raise
         shape = broadcast_shapes(("states", "qdd"), (states.shape[:-2], qdd.shape[:-1]))
         states = np.array(np.broadcast_to(states, (*shape, 5, self.n)))
         states[..., 2, :] = qdd
         motion = self._in_tree(states, 3)
-        self._check_ranks([i for i in free if links[i].brackets is not None], states[..., 0, :])
         try:
+            if self.tree.n == self.n:  # the coordinates of the tree are those of the joints
+                return hybrid_dynamics(
+                    self.tree, *motion.rows[:2], prescribed=fixed, qdd=qdd, tau=tau,
+                    wrenches=self._named(wrenches), base=base,
+                )  # fmt: skip
             articulated_bodies(self.tree, motion.rows[0], prescribed=fixed)
         except DynamicsError:
             self._check_ranks(free, states[..., 0, :])
             raise
+        self._check_ranks([i for i in free if links[i].brackets is not None], states[..., 0, :])
         M, bias = self._mass_matrix(motion), self._torques(states, motion, wrenches, base).tau
         v = ~is_held
         rest = tau - bias
@@ -487,10 +482,10 @@ class MultiDofModel:
         tau[..., is_held] = (bias + times(M[..., v], qdd[..., v]))[..., is_held]
         return HybridDynamics(qdd, tau)
 
-    def _check_ranks(self, indices: Sequence[int], q: Any) -> None:
+    def _check_ranks(self, indices: Sequence[int], q: Array) -> None:
         """DynamicsError if the motion subspace of one of these joints loses rank at q (..., n)."""
         for i in indices:
-            S = self.joints[i].subspace(np.asarray(q)[..., self.coordinates[i]])
+            S = self.joints[i].subspace(q[..., self.coordinates[i]])
             S = S / np.linalg.norm(S, axis=-2, keepdims=True)
             if np.min(np.linalg.svd(S, compute_uv=False), initial=1.0) < LOST_RANK:
                 raise DynamicsError(
