@@ -17,7 +17,7 @@ from lifecycle_msgs.srv import ChangeState
 from nav_msgs.msg import Odometry
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import (
@@ -429,7 +429,7 @@ def test_a_continuous_joint_takes_the_nearest_turn_and_crosses_that_of_the_drive
         assert all(2.9 < place[at] < 3.5 for place in places)
 
 
-@pytest.mark.parametrize("kind", ["trajectory", "odometry"])
+@pytest.mark.parametrize("kind", ["trajectory", "odometry", "imu"])
 def test_a_base_that_turns_and_accelerates(ros, tmp_path, kind):
     """Torques hold the arm on a base that has been tilted, and follow its planned motion."""
     node = ros.start("feedforward_node", settings(tmp_path, base_motion=kind))
@@ -458,9 +458,16 @@ def test_a_base_that_turns_and_accelerates(ros, tmp_path, kind):
         message.joint_names = ["forearm"]
         unknown = message, ros.publisher(MultiDOFJointTrajectory, "base_trajectory")
     else:
-        sensor = ros.publisher(Odometry, "base_odometry")
-        message = Odometry(child_frame_id=MODEL.base_name)
-        message.pose.pose.orientation = tilt
+        if kind == "odometry":
+            message = Odometry(child_frame_id=MODEL.base_name)
+            message.pose.pose.orientation = tilt
+        else:
+            message = Imu()
+            message.header.frame_id = "stand"
+            in_world = tilted @ dyn.frame_pose(MODEL, Q0, "stand")
+            up = message.linear_acceleration
+            up.x, up.y, up.z = (in_world[:3, :3].T @ -MODEL.gravity).tolist()
+        sensor = ros.publisher(type(message), f"base_{kind}")
 
         def sense() -> None:
             set_stamp(message.header.stamp, time.time_ns())
@@ -468,13 +475,21 @@ def test_a_base_that_turns_and_accelerates(ros, tmp_path, kind):
             arm.send()
 
         ros.until(lambda: np.abs(arm.torque[-1].effort - held).max() < 1e-6, "the tilt", each=sense)
-        message.child_frame_id = "forearm"
+        if kind == "odometry":
+            message.child_frame_id = "forearm"
+        else:
+            message.header.frame_id = "forearm"
         set_stamp(message.header.stamp, time.time_ns())
         unknown = message, sensor
     topic = f"base_{kind}: unknown frame"
     unknown[1].publish(unknown[0])
     arm.drive(lambda: counted(ros, topic), "the rejection")
     assert "'forearm' is not fixed to the base of the robot; expected" in node.output
+    if kind == "imu":
+        message.header.frame_id = "stand"
+        message.angular_velocity_covariance[0] = -1.0
+        sense()
+        arm.drive(lambda: counted(ros, "base_imu: not measured"), "the rejection")
 
 
 @pytest.mark.parametrize(("frame", "wrench_link"), [("tool", ""), ("stand", "forearm")])

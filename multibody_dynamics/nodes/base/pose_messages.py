@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion, Twist, Vector3
 from nav_msgs.msg import Path
+from sensor_msgs.msg import Imu
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from ...dynamics.core import Array
@@ -111,6 +112,23 @@ def read_cartesian_trajectory(
                 row[k] = _twist(twists[0], f"point {k}") @ np.kron(np.eye(2), frame[:3, :3].T)
     times = [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in points]
     return CartesianRequest(start, np.array(times), poses, *rates, orders)
+
+
+def read_imu(message: Imu) -> tuple[Array, Array]:
+    """Angular velocity and specific force, (3,) rad/s and (3,) m/s^2, in the axes of the IMU.
+
+    Raises MessageError, also for what the IMU says that it does not measure: covariance -1.
+    """
+    found = []
+    for name in ("angular_velocity", "linear_acceleration"):
+        vector = getattr(message, name)
+        row = np.array([vector.x, vector.y, vector.z])
+        if getattr(message, f"{name}_covariance")[0] == -1.0:
+            raise MessageError("not measured", f"{name}_covariance[0] is -1: there is no {name}")
+        if len(unusable(row)):
+            raise MessageError("not finite", f"{name} is {row}")
+        found.append(row)
+    return found[0], found[1]
 
 
 def pose_matrix(position: Point | Vector3, orientation: Quaternion, what: str) -> Array:

@@ -1,12 +1,13 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The motion of a moving base: the topics `base_trajectory` and `base_odometry`."""
+"""The motion of a moving base: the topics `base_trajectory`, `base_odometry` and `base_imu`."""
 
 from typing import Any
 
 import numpy as np
 from nav_msgs.msg import Odometry
+from sensor_msgs.msg import Imu
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from ...dynamics.control import BaseReference
@@ -16,12 +17,11 @@ from ...dynamics.model import MultibodyModel
 from ..base.cycle_supervisor import CycleSupervisor
 from ..base.messages import MessageError, nanoseconds
 from ..base.node_inputs import Inputs
-from ..base.pose_messages import read_cartesian_trajectory, read_pose
+from ..base.pose_messages import read_cartesian_trajectory, read_imu, read_pose
 from ..base.qos import RELIABLE, best_effort
 from ..base.runtime import ManagedNode
 
-FIXED, PLANNED, MEASURED = "fixed", "trajectory", "odometry"
-TOPICS = {PLANNED: "base_trajectory", MEASURED: "base_odometry"}
+FIXED = "fixed"
 
 
 class BaseInput:
@@ -39,12 +39,13 @@ class BaseInput:
         self._model, self._supervisor = model, clock
         if p.base_motion == FIXED:
             return
-        self.reference = BaseReference(p.base_bandwidth, p.state_timeout)
-        topic = TOPICS[p.base_motion]
-        if p.base_motion == PLANNED:
-            inputs.listen(MultiDOFJointTrajectory, topic, self._on_trajectory, RELIABLE)
-        else:
-            inputs.listen(Odometry, topic, self._on_odometry, best_effort(8))
+        self.reference = BaseReference(p.base_bandwidth, p.state_timeout, model.gravity)
+        message, answer, qos = {
+            "trajectory": (MultiDOFJointTrajectory, self._on_trajectory, RELIABLE),
+            "odometry": (Odometry, self._on_odometry, best_effort(8)),
+            "imu": (Imu, self._on_imu, best_effort(8)),
+        }[p.base_motion]
+        inputs.listen(message, f"base_{p.base_motion}", answer, qos)
 
     def at(self, time: int) -> tuple[Array, Array] | None:
         """Pose and rates at `time` (ns), see :meth:`.BaseReference.at`; None for a fixed base."""
@@ -82,6 +83,14 @@ class BaseInput:
             self.reference.measure(stamp, pose)
         except RequestError as error:
             raise MessageError(error.reason, str(error)) from None
+
+    def _on_imu(self, message: Imu) -> None:
+        assert self.reference is not None
+        stamp = nanoseconds(message.header.stamp)
+        self._supervisor.check_stamp(stamp)
+        pose = self._frame(message.header.frame_id)
+        omega, force = (pose[:3, :3] @ row for row in read_imu(message))
+        self.reference.sense(stamp, omega, force, pose[:3, 3])
 
     def _frame(self, name: str) -> Array:
         """(4, 4) pose of a frame that belongs to the base, in that of the base."""

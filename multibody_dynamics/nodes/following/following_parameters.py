@@ -101,12 +101,13 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
         meaning="limits of the motor torque rates: one value, or one per entry of command_joints;"
         " empty: no limit")
 
-    base_motion: str = parameter("fixed", choices=("fixed", "trajectory", "odometry"),
+    base_motion: str = parameter("fixed", choices=("fixed", "trajectory", "odometry", "imu"),
         meaning="motion of the base: 'fixed', or that of the topic base_trajectory"
-        " (trajectory_msgs/MultiDOFJointTrajectory, 'trajectory') or base_odometry"
-        " (nav_msgs/Odometry, 'odometry'); see docs/moving_base.md")
+        " (trajectory_msgs/MultiDOFJointTrajectory, 'trajectory'), base_odometry"
+        " (nav_msgs/Odometry, 'odometry') or base_imu (sensor_msgs/Imu, 'imu'); see"
+        " docs/moving_base.md")
     base_bandwidth: float = parameter(20.0, unit="Hz", bounds=(0.1, 1000.0),
-        meaning="bandwidth of the filter that differentiates base_odometry three times")
+        meaning="bandwidth of the filter that differentiates base_odometry or base_imu three times")
     wrench_tolerance: float = parameter(1.0, bounds=(0.0, 1000.0), live=True,
         meaning="reject an external_wrench against which a joint would need more than this many"
         " times its torque limit; 0: accept any")

@@ -5,8 +5,9 @@
 
 Its coordinates are x, y, z of its origin and yaw, pitch and roll, R = R_z R_y R_x. A planned motion
 is C4 through its points. A measured one is filtered by a :class:`.DerivativeFilter` with three
-derivatives and continued from its last sample to the time that is asked for; the jounce is then
-zero, so Q'' lacks what the base contributes to it by its fourth derivative.
+derivatives and continued from its last sample to the time that is asked for. Of measured poses, the
+jounce is then zero, so Q'' lacks what the base contributes to it by its fourth derivative; an IMU
+measures one and two derivatives more, so that nothing is missing (:mod:`.inertial_rates`).
 """
 
 from typing import Any
@@ -19,6 +20,7 @@ from ...model.records import POSE, POSITION, TWIST
 from ...motion import Reference, in_nearest_turn, interpolate
 from ...rigid import InverseDynamicsSolver
 from ..signals.derivative_filter import DerivativeFilter
+from .inertial_rates import inertial_rates
 
 COORDINATES = ("x", "y", "z", "yaw", "pitch", "roll")
 TURN = np.array([0.0, 0.0, 0.0, 2.0 * np.pi, 0.0, 2.0 * np.pi])
@@ -28,14 +30,19 @@ STEEPEST = np.deg2rad(80.0)  # pitch; at 90 degrees, yaw and roll have the same 
 class BaseReference(IndependentCopies):
     """Pose and spatial rates of the base at any time; at rest where it is until there are data.
 
-    bandwidth : Hz, of the filter for measured poses. timeout : s, for which a measured motion is
-        continued after its last sample; the base is then taken to rest.
+    bandwidth : Hz, of the filter for what is measured. timeout : s, for which a measured motion is
+        continued after its last sample; the base is then taken to rest. gravity : (3,) m/s^2, of
+        the model, for an IMU.
     """
 
-    def __init__(self, bandwidth: float = 20.0, timeout: float = 0.1) -> None:
+    def __init__(
+        self, bandwidth: float = 20.0, timeout: float = 0.1, gravity: Any = (0.0, 0.0, -9.81)
+    ) -> None:
         self.timeout = timeout
         self.state: Array = np.zeros((5, 6))
         self.pose, self.rates = np.eye(4), np.zeros((4, 6))
+        self._gravity, self._imu_place = np.array([gravity], dtype=np.float64), np.zeros((1, 3))
+        self._is_inertial = False  # whether `state` is that of an IMU
         self._planned: Reference | None = None
         self._filter = DerivativeFilter(COORDINATES, 4, bandwidth, max_step=timeout)
         self._origin = 0  # ns, of the planned motion, or of the last sample
@@ -50,7 +57,7 @@ class BaseReference(IndependentCopies):
         """Forget what was received, because time jumped; the base rests where it is."""
         self._planned, self._is_measured = None, False
         self._filter.reset()
-        self.state[1:] = 0.0
+        self._rest()
 
     def plan(
         self,
@@ -64,6 +71,7 @@ class BaseReference(IndependentCopies):
         twists and accelerations (k, 6), if known. A running motion is continued C4, and points that
         are not later than `begin` are dropped; the first motion starts at its first point, with the
         rates given there. Raises RequestError."""
+        self._use(is_inertial=False)
         near, rows = self.state[0], []
         for pose in poses:
             near = coordinates(pose, near)
@@ -91,9 +99,35 @@ class BaseReference(IndependentCopies):
 
     def measure(self, stamp: int, pose: Array) -> None:
         """Take a measured pose (4, 4) at `stamp` (ns). Raises RequestError."""
+        self._use(is_inertial=False)
         q = coordinates(pose, self._filter.state[0] if self._is_measured else self.state[0])
-        self._filter.advance(1e-9 * stamp, q)
+        self._take(stamp, q)
+
+    def sense(
+        self, stamp: int, angular_velocity: Array, specific_force: Array, place: Array
+    ) -> None:
+        """Take what an IMU at `place` (3,), m, measures at `stamp` (ns): (3,) rad/s and (3,) m/s^2,
+        upwards at rest; all in the axes of the base."""
+        self._use(is_inertial=True)
+        self._imu_place[0] = place
+        self._take(stamp, np.concatenate((angular_velocity, specific_force)))
+
+    def _take(self, stamp: int, row: Array) -> None:
+        self._filter.advance(1e-9 * stamp, row)
         self._planned, self._origin, self._is_measured = None, stamp, True
+
+    def _use(self, *, is_inertial: bool) -> None:
+        """Forget what another kind of source has said."""
+        if is_inertial != self._is_inertial:
+            self._is_inertial, self._is_measured = is_inertial, False
+            self._filter.reset()
+            self.state[:], self.pose[:] = 0.0, np.eye(4)
+
+    def _rest(self) -> None:
+        """Where the base is; on an IMU, with its last specific force."""
+        self.state[1:] = 0.0
+        if self._is_inertial:
+            self.state[0, :3] = 0.0
 
     def at(self, time: int) -> tuple[Array, Array]:
         """Pose (4, 4), and spatial twist, acceleration, jerk and jounce (4, 6), at `time` (ns), in
@@ -103,10 +137,13 @@ class BaseReference(IndependentCopies):
             self._planned.evaluate(max(since, self._planned.start_time), state)
         elif self._is_measured:
             known = self._filter.state
-            state[1:] = 0.0
+            self._rest()
             if since <= self.timeout:
                 for k in range(4):
                     state[k] = sum(known[k + j] * since**j / FACTORIAL[j] for j in range(4 - k))
+        if self._is_inertial:
+            inertial_rates(state, self._gravity, self._imu_place, self.rates)
+            return self.pose, self.rates
         self._motion.state[:] = state
         self._motion.update()
         row = self._motion.bodies[-1]
@@ -116,7 +153,7 @@ class BaseReference(IndependentCopies):
         return self.pose, self.rates
 
     def delay(self, step: float) -> Array:
-        """(4,) s by which the filtered pose and its derivatives lag, sampled every `step` s."""
+        """(4,) s by which what is measured and its derivatives lag, sampled every `step` s."""
         return self._filter.delay(step)
 
 

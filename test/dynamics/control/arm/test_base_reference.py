@@ -6,46 +6,13 @@
 import numpy as np
 import pytest
 
+from moving_bases import PLACE, SECOND, imu, points, rates, swaying
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
 from multibody_dynamics.dynamics.control import Arm, BaseReference, Sample
 from multibody_dynamics.dynamics.core import RequestError
 from multibody_dynamics.dynamics.plant import ElasticRobot
 from multibody_dynamics.resources import share_directory
-
-SECOND = 10**9
-
-
-def swaying(t):
-    """A smooth pose (4, 4)."""
-    w, p = (
-        0.3 * np.sin(t) * np.array([0.5, 0.2, 1.0]),
-        np.array([np.sin(t), 0.2 * t, np.cos(2 * t)]),
-    )
-    return se3.from_rotation_translation(se3.exp(np.concatenate((w, np.zeros(3))))[:3, :3], p)
-
-
-def rates(t, h=1e-3):
-    """Spatial twist and acceleration of `swaying`."""
-
-    def twist(s):
-        C = [swaying(s + k * h) @ se3.inverse(swaying(s)) for k in (-2, -1, 1, 2)]
-        x = [se3.log(each) for each in C]
-        return (x[0] - 8 * x[1] + 8 * x[2] - x[3]) / (12 * h)
-
-    V = [twist(t + k * h) for k in (-2, -1, 1, 2)]
-    return twist(t), (V[0] - 8 * V[1] + 8 * V[2] - V[3]) / (12 * h)
-
-
-def points(times):
-    poses = np.array([swaying(t) for t in times])
-    both = [
-        dyn.convert_twist(pose, list(rates(t)), "spatial", "hybrid")
-        for t, pose in zip(times, poses, strict=True)
-    ]
-    V, A = np.array(both).swapaxes(0, 1)
-    V[-1] = A[-1] = np.nan  # it comes to rest there
-    return times, poses, np.where(np.isnan(V), 0.0, V), np.where(np.isnan(A), 0.0, A)
 
 
 def test_a_planned_motion_passes_its_points_with_their_rates():
@@ -84,6 +51,33 @@ def test_a_measured_motion_is_differentiated_continued_and_then_at_rest():
     assert not base.at(last + 200_000_000)[1].any()
 
 
+def test_an_imu_feels_how_the_base_is_tilted_until_it_is_silent_and_beyond():
+    """At rest on a tilted base, torques are those of gravity; a silent IMU turns no more."""
+    model = dyn.load_urdf(share_directory() / "config/robots/panda.urdf")
+    base, zero = BaseReference(timeout=0.1, gravity=model.gravity), np.zeros(model.n)
+    tilted = se3.exp(np.array([0.4, -0.7, 0.3, 0.0, 0.0, 0.0]))
+    force = tilted[:3, :3].T @ -model.gravity
+    expected = dyn.inverse_dynamics(model, zero, zero, zero, base=dyn.BaseMotion(tilted)).tau
+    assert np.abs(expected - dyn.gravity_forces(model, zero)).max() > 1.0
+
+    def torque(time):
+        pose, rates = base.at(time)
+        return dyn.inverse_dynamics(model, zero, zero, zero, base=dyn.BaseMotion(pose, *rates)).tau
+
+    np.testing.assert_array_equal(torque(SECOND), dyn.gravity_forces(model, zero))
+    base.sense(SECOND, np.zeros(3), force, PLACE)
+    np.testing.assert_allclose(torque(SECOND), expected, atol=1e-12)
+    for k in range(1, 200):
+        base.sense(SECOND + k * 1_000_000, np.array([0.3, 0.5, 0.2]), force, PLACE)
+    assert np.abs(base.at(SECOND + 250_000_000)[1][0]).max() > 0.1
+    assert not base.at(SECOND + 400_000_000)[1][0].any()
+    np.testing.assert_allclose(torque(SECOND + 400_000_000), expected, atol=1e-3)
+    base.restart()
+    np.testing.assert_allclose(torque(SECOND), expected, atol=1e-3)
+    base.measure(2 * SECOND, np.eye(4))
+    np.testing.assert_allclose(torque(2 * SECOND), dyn.gravity_forces(model, zero), atol=1e-12)
+
+
 def test_a_steep_base_and_a_plan_in_the_past_are_refused():
     base = BaseReference()
     upright = se3.exp(np.array([0.0, 1.5, 0.0, 0.0, 0.0, 0.0]))
@@ -107,7 +101,7 @@ def ship(t):
     return se3.from_rotation_translation(roll[:3, :3], np.array(place))
 
 
-def held(known, measured=False):
+def held(known, measured=""):
     """The rms error in rad from 1.5 to 2.5 s."""
     share = share_directory() / "config"
     model = dyn.load_urdf(share / "robots/planar_two_link.urdf")
@@ -120,12 +114,14 @@ def held(known, measured=False):
     arm.design(HOME)
     arm.activate()
     if known:
-        arm.base = BaseReference() if measured else true
+        arm.base = BaseReference(gravity=model.gravity) if measured else true
     errors = []
     for k in range(2500):
         now = BEGIN + k * STEP
-        if measured:
+        if measured == "pose":
             arm.base.measure(now, true.at(now)[0])
+        elif measured == "imu":
+            arm.base.sense(now, *imu(*true.at(now), model.gravity), PLACE)
         signals = {"link_position": plant.q.copy(), "motor_position": plant.theta.copy()}
         command = arm.update(Sample(now, signals | {"joint_torque": plant.joint_torque.copy()}))
         plant.move_base(*true.at(now + STEP // 2))
@@ -138,4 +134,5 @@ def test_the_known_motion_of_the_base_removes_the_error_that_it_causes():
     without = held(False)
     assert without > 5e-4
     assert held(True) < 0.01 * without
-    assert held(True, measured=True) < 0.2 * without
+    assert held(True, measured="pose") < 0.2 * without
+    assert held(True, measured="imu") < 0.05 * without
