@@ -28,8 +28,8 @@ demo-mujoco:
 	$(RUN) --demo multibody_dynamics demo --compare controllers --plant mujoco $(ARGS)
 
 # Tests with ROS nodes run by themselves: others that compile for seconds would hold them up.
-# They mostly wait: three at a time keep two cores busy. Some take minutes: those start first, and each
-# process takes the next one.
+# They mostly wait: three at a time keep two cores busy. The longest start first, see LONGEST in
+# test/conftest.py, and each process takes the next one when it is free.
 test: lint
 	$(PYTEST) -m "not ros" -n 2 --dist worksteal
 	$(PYTEST) -m ros -n 3 --maxschedchunk 1

@@ -138,11 +138,9 @@ class Arm:
             self.send_links()
         if motors:
             self.send_motors()
-        expected = self.is_answered if links or motors else False
-        # An answer that may not come: still, the arm must not go on under an old torque because
-        # of a busy computer
-        unsure = 0.2 if links or motors else 0.05
-        patience = 2.0 if expected or (links and motors) else unsure
+        # Without one side, only some states are answered: still, the arm must not go on under an
+        # old torque because of a busy computer
+        patience = 2.0 if links and motors else 0.2 if links or motors else 0.05
         answered = self.is_answered = self.wait(patience)
         if not self.is_stuck:
             own = dyn.gravity_forces(self.model, self.measured) if self.helps else 0.0
