@@ -55,11 +55,6 @@ class ForbiddenMotions:
         for array in vars(self).values():
             locked(array)
 
-    @property
-    def is_angle(self) -> Array:
-        """(c,) whether the violation of a row is in rad; else in m."""
-        return np.asarray((self.kinds == CROSSED) | ~self.f.any(axis=1))
-
 
 def forbidden_motions(free: Any, point: Any) -> ForbiddenMotions:
     """The constraint rows of a joint with the free screws (k, 6) or (6,), see :mod:`.joints`.
