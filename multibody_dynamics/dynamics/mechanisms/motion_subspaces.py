@@ -24,7 +24,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import comb
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -43,6 +43,9 @@ from ..lie import se3
 from ..model import joints
 from ..model.joints import ORIGIN
 from .local_coordinates import structure_constants
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _HORNER_TERMS = 24  # enough for the third derivative of the series at rotations below 1 rad
 
