@@ -11,7 +11,7 @@ SphericalJoint                yaw, pitch and roll as coordinates
 ExponentialJoint              T = exp(X_1 q_1 + ... + X_k q_k), coordinates of the first kind
 BodyFixedJoint                pose and body-fixed twist of a ball or free joint, never singular
 MultiDofModel                 a tree of such joints, with its kinematics and dynamics
-MultiDofInverseDynamicsSolver Q, Q', Q'' of such a tree in the control cycle
+MultiDofInverseDynamicsSolver  Q, Q', Q'' of such a tree in the control cycle
 
 Closed mechanisms:
 

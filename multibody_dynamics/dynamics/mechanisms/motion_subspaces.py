@@ -24,7 +24,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import comb
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -43,6 +43,8 @@ from ..lie import se3
 from ..model import joints
 from ..model.joints import ORIGIN
 from .local_coordinates import structure_constants
+
+Exponential = TypeVar("Exponential", bound="ExponentialJoint")
 
 _HORNER_TERMS = 24  # enough for the third derivative of the series at rotations below 1 rad
 
@@ -177,12 +179,12 @@ class ExponentialJoint(Joint):
     )
 
     @classmethod
-    def spherical(cls, point: Any = ORIGIN) -> Self:
+    def spherical(cls: type[Exponential], point: Any = ORIGIN) -> Exponential:
         """A spherical joint about `point`; q (3,) is the rotation vector, axis times angle."""
         return cls(joints.spherical(point)[::-1])
 
     @classmethod
-    def floating(cls) -> Self:
+    def floating(cls: type[Exponential]) -> Exponential:
         """A free joint; q (6,) is the screw (omega, v) of the pose, T = exp(q)."""
         return cls(np.eye(6))
 
