@@ -138,10 +138,9 @@ def _hold_at_rest(d, i, band, moves, step):
     estimate = d.link_lags[3, i]
     if moves != 0 or (d.held[i] > 0.0 and abs(estimate - d.mean[i]) > band):
         d.rest[i] = 0.0
-    if moves != 0:
-        d.mean[i] = estimate
-    elif d.held[i] == 0.0:
-        d.mean[i] += (1.0 - exp(-step / AVERAGED)) * (estimate - d.mean[i])
+    if d.held[i] == 0.0:
+        weight = 1.0 if moves != 0 else 1.0 - exp(-step / AVERAGED)
+        d.mean[i] += weight * (estimate - d.mean[i])
     d.rest[i] += step
     change = step if d.rest[i] > SETTLED else -step
     d.held[i] = min(max(d.held[i] + change / FADED, 0.0), 1.0)
