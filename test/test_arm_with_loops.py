@@ -61,6 +61,17 @@ def test_a_motion_under_constant_torques_balances_the_energy_of_the_plant():
     assert abs(plant.energy().kinetic - before.kinetic) > 1e-3
 
 
+def test_a_plant_that_is_pushed_to_where_its_loops_do_not_close_names_them():
+    plant = ElasticRobot(*robot("five_bar"))
+
+    def push():
+        for _ in range(1000):
+            plant.step([-30.0, 30.0], 1e-3)
+
+    with pytest.raises(dyn.DynamicsError, match=r"the motion diverges .*; loop 'tip': "):
+        push()
+
+
 def test_a_motion_to_where_the_loops_do_not_close_is_a_fault():
     """No number of such a pose is sent, and the arm is held where it is."""
     model, actuators = robot("five_bar")
@@ -74,6 +85,7 @@ def test_a_motion_to_where_the_loops_do_not_close_is_a_fault():
     commands = run(plant, arm, 50, 80)
     faults = [event.fault.code for command in commands for event in command.events]
     assert NOT_FINITE in faults
+    assert arm.supervisor.text.startswith("loop 'tip': translation along ")
     for command in commands:
         assert command.torque is None or np.isfinite(command.torque).all()
     assert np.abs(plant.q - before).max() < 1e-3

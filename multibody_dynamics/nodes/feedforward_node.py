@@ -171,7 +171,7 @@ class FeedforwardCycle:
         else:
             supervisor.events.add("output not finite")
             self._wrench.wrench.drop()  # which may be the cause
-            self._publish_safe_output("the computed torque is not finite")
+            self._publish_safe_output(law.failure())
         self._after_cycle()
 
     def _begin(self, stamp: int) -> None:

@@ -240,14 +240,17 @@ class ClosedChainModel(MultibodyModel):
 
     def reaches(self, q: Any) -> NDArray[np.bool_]:
         q = as_array("q", q, (self.n,), self.joint_names)
-        solver = self.solver(ConstrainedInverseDynamicsSolver)
-        solver.state[1:] = 0.0
-        reached = []
-        for row in q.reshape(-1, self.n):
-            solver.start_from(self.assembled)
-            solver.state[0] = row
-            reached.append(bool(solver.update()) and solver.margin >= NEAR)
+        reached = [not self.obstacle(row) for row in q.reshape(-1, self.n)]
         return np.array(reached, dtype=bool).reshape(q.shape[:-1])
+
+    def obstacle(self, q: Array) -> str:
+        solver = self.solver(ConstrainedInverseDynamicsSolver)
+        solver.state[:], solver.state[0] = 0.0, q
+        if not solver.update():
+            return solver.problem()
+        loops = ", ".join(f"'{loop.name}'" for loop in self.loops)
+        is_near = solver.margin < NEAR
+        return f"loop {loops}: nearly singular, margin {solver.margin:.1e}" if is_near else ""
 
     @cached_property
     def _of_thread(self) -> threading.local:

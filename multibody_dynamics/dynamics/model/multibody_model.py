@@ -309,6 +309,10 @@ class MultibodyModel:
         q = as_array("q", q, (self.n,), self.joint_names)
         return np.ones(q.shape[:-1], dtype=bool)
 
+    def obstacle(self, q: Array) -> str:
+        """Which loop keeps the robot from q (n,), and why; empty where it reaches q."""
+        return ""
+
     @property
     def is_periodic(self) -> NDArray[np.bool_]:
         """(n,) whether a turn of each joint leaves all joints that follow it where they are."""

@@ -848,9 +848,11 @@ class ElasticRobot(IndependentCopies):
         h = dt / max(steps, 1)
         if not _compiled_advance(tables, self._buffers, present, inputs, self._effects, h, steps):
             self.motor_torque[:] = before
+            blocked = self.model.obstacle(self.q + dt * self.qd)
             raise DynamicsError(
                 f"robot '{self.model.name}': the motion diverges within {dt} s (step "
-                f"{self.step_size:.3g} s, q' = {self.qd}); use smaller torques or a smaller step"
+                f"{self.step_size:.3g} s, q' = {self.qd}); "
+                f"{blocked or 'use smaller torques or a smaller step'}"
             )
         for v in self._stiffness_inputs:
             self.stiffness[0, v] = present.second[0, v]

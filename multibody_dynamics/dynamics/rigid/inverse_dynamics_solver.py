@@ -166,13 +166,16 @@ class InverseDynamicsSolver(SpecialisingSolver):
 
 class InverseSolver(Protocol):
     """What a control cycle uses of an :class:`InverseDynamicsSolver`: q ... q'''' in `state`
-    (5, n), Q, Q' and Q'' in `result` (3, n) after `update()`."""
+    (5, n), Q, Q' and Q'' in `result` (3, n) after `update()`. Where that fails, `problem()` names
+    the loop and says why."""
 
     state: Array
     result: Array
     applied_wrenches: Array
 
     def update(self) -> Any: ...
+
+    def problem(self) -> str: ...
 
     def set_base(self, base: BaseMotion | None) -> None: ...
 

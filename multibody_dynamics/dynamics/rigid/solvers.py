@@ -49,6 +49,10 @@ class ModelSolver(IndependentCopies):
             raise AttributeError(f"{name} is fixed; write into it: solver.{name}[:] = ...")
         super().__setattr__(name, value)
 
+    def problem(self) -> str:
+        """Why the last update has failed; empty if it has not, and always for trees."""
+        return ""
+
     def set_base(self, base: BaseMotion | None) -> None:
         """Set the motion of the base from the next call on; None for a base at rest.
 

@@ -436,7 +436,7 @@ class Arm(IndependentCopies):
                 contact = self._supervise(sample, step)
                 torque = self._act(sample, step)
         except DynamicsError as error:
-            self.fail(NOT_FINITE, str(error))
+            self.fail(NOT_FINITE, self.reference.problem() or str(error))
             if self.motion.is_active:
                 torque = self._rest(now, self.times.torque_step(step))
         return self._command(now, torque, contact)

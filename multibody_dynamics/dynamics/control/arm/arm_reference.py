@@ -45,6 +45,10 @@ class ArmReference(IndependentCopies):
         self.now.update()
         self.ahead.update()
 
+    def problem(self) -> str:
+        """Which loop cannot be closed along the motion, and where; empty if all can."""
+        return self.now.problem() or self.ahead.problem()
+
     def map_motors(self, second: Array, dt: float) -> None:
         """Compute `motors`, with second outputs (3, v), and advance damped springs by `dt` s."""
         self._flat_map.stiffness[:] = second

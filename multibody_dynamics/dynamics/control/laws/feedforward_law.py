@@ -139,6 +139,10 @@ class FeedforwardLaw(IndependentCopies):
         """Problems of the springs at the last update; see `MotorFeedforward.problems`."""
         return self._springs[self.variant].problems()
 
+    def failure(self) -> str:
+        """Why the values of the last update are not finite."""
+        return self._complete.problem() or "the computed torque is not finite"
+
     def is_finite(self) -> bool:
         """Whether all values in `torque` and `motor` are finite."""
         return isfinite(self.torque.sum() + self._motor_rows.sum())
