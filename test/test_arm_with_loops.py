@@ -72,6 +72,16 @@ def test_a_plant_that_is_pushed_to_where_its_loops_do_not_close_names_them():
         push()
 
 
+def test_a_feedforward_names_the_loop_that_it_cannot_close():
+    model, actuators = robot("five_bar")
+    law = control.FeedforwardLaw(model, actuators)
+    law.hold(np.array([3.4, -0.3]))
+    assert not law.is_finite()
+    assert law.failure().startswith("loop 'tip': translation along ")
+    law.hold(model.home)
+    assert law.is_finite()
+
+
 def test_a_motion_to_where_the_loops_do_not_close_is_a_fault():
     """No number of such a pose is sent, and the arm is held where it is."""
     model, actuators = robot("five_bar")
