@@ -302,6 +302,13 @@ class Actuators(IndependentCopies):
         """(n,) mask of the joints whose links have friction."""
         return np.array([not each.link_friction.is_zero for each in self.actuators])
 
+    @cached_array
+    def contact_torque(self) -> Array:
+        """(n,) N m or N, torque that closes the gap in front of the spring; 0 without backlash."""
+        return np.array(
+            [max((s.contact_torque for s in each.springs), default=0.0) for each in self.actuators]
+        )
+
     def refuse_other_joints(self, model: MultibodyModel) -> None:
         """Raise InputError unless the joints are those of the model, in its order."""
         if self.joint_names != model.joint_names:

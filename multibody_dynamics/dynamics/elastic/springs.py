@@ -108,6 +108,11 @@ class Spring(ABC):
         return None
 
     @property
+    def contact_torque(self) -> float:
+        """N m or N, torque that closes the gap in front of the spring; 0 without backlash."""
+        return 0.0
+
+    @property
     def parameters(self) -> dict[str, float]:
         """What can be identified of the law, by name; by default the scale of its torques."""
         return {"scale": 1.0}

@@ -235,6 +235,7 @@ def _parameters(
         "lowered_link_bandwidth": law.lowered_link_bandwidth,
         "link_disturbance_limit": np.bincount(joint, motor_share, n),
         "motor_disturbance_limit": motor_share,
+        "link_disturbance_band": law.link_disturbance_band,
         "hold_gains": hold.gains.values[2:],
         "hold_lower": np.where(sets_stiffness, -np.inf, limits.lower[joint]),
         "hold_upper": np.where(sets_stiffness, np.inf, limits.upper[joint]),

@@ -91,6 +91,21 @@ def test_a_motion_is_the_same_in_c_and_python(twins_of, name):
 
 
 @needs_compiler
+def test_the_disturbance_of_a_link_behind_a_backlash_is_held_at_rest_in_c_and_python(twins_of):
+    twins = twins_of(designed(arms.real_arm()))
+    twins.waves = 1e-5
+    start(twins)
+    law = twins.python.arm.transfer.law
+    twins.run(1300)
+    before = law.compensation.link.copy()
+    twins.run(40)
+    assert (law.compensation.link == before).tolist() == [False, True]  # the elbow has a gap
+    assert not twins.append(twins.time + 0.12, goal(twins, 0.1))
+    twins.run(200)
+    assert law.compensation.link[1] != before[1]
+
+
+@needs_compiler
 def test_a_motion_out_of_reach_is_the_same_fault_in_c_and_python(twins_of):
     """To where the arms of a five-bar are stretched, and no longer meet."""
     design, away = designed(five_bar(), tracking_tolerance=0.0), np.array([3.4, -0.3])

@@ -66,6 +66,10 @@ class CycleSettings(NamedTuple):
     motor_disturbance_limit: Annotated[Array, Field(
         "N m or N, largest disturbance of each motor that is compensated", ("m",), "[0, inf]"
     )]
+    link_disturbance_band: Annotated[Array, Field(
+        "N m or N, at rest the estimate of each link is held at its mean while it is this close to"
+        " it; 0: never", ("n",), "[0, inf)"
+    )]
     hold_gains: Annotated[Array, Field(
         "on the errors of theta, theta'", (2, "m"), ("(0, inf)", "(-inf, inf)"), "The stop.",
         (("position", "N m/rad or N/m, of each motor in the stop"),

@@ -66,9 +66,10 @@ SHAPES: dict[str, tuple[int | str, ...]] = {
         "interval", "recent", "in_time", "held_back", "far", "start",
     ), ()),
     **dict.fromkeys((
-        "q", "qd", "momentum", "beta", "known", "link_limit", "velocity", "acceleration", "excess",
-        "stiffness", "springs", "external", "disturbance", "disturbance_rate",
-        "weight", "K", "allowed", "misfit", "scale", "wanted_rate", "position", "link_resolution",
+        "q", "qd", "momentum", "beta", "known", "link_limit", "band", "velocity", "acceleration",
+        "excess", "stiffness", "springs", "external", "disturbance", "disturbance_rate", "weight",
+        "K", "allowed", "misfit", "scale", "wanted_rate", "wanted_speed", "position",
+        "link_resolution",
     ), ("n",)),
     **dict.fromkeys((
         "theta", "thetad", "sent", "load", "loads", "motor_limit", "torque", "held", "wanted",

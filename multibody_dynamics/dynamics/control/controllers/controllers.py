@@ -524,6 +524,7 @@ class LinearFeedback(Controller):
                 disturbance_bandwidth,
                 lowered_bandwidth=lowered_link_bandwidth,
                 share=disturbance_share,
+                band=self.link_disturbance_band,
             )
             if disturbance_bandwidth
             else None
@@ -593,14 +594,20 @@ class LinearFeedback(Controller):
             _KNOWN(self._actuation, self.external_torque, *along, known)
         if self._base_moves:
             known = known - self.base_torque
-        compensation.update(
-            step, past.links, past.motors, past.torque, known, self._last_rate, springs
-        )
+        wanted = self._desired[1], self._last_rate
+        compensation.update(step, past.links, past.motors, past.torque, known, *wanted, springs)
 
     @property
     def link_disturbance_bandwidth(self) -> float:
         """rad/s, poles of the disturbance observers of the links; 0 without compensation."""
         return 0.0 if self.compensation is None else self.compensation.link_bandwidth
+
+    @property
+    def link_disturbance_band(self) -> Array:
+        """(n,) N m or N, within which disturbances of links are held at rest: the torques that
+        close the gaps of backlashes; 0 with gains on links, which are too soft to do without."""
+        contact = self.actuators.contact_torque
+        return np.zeros_like(contact) if self.uses_links else contact
 
     def _inverse_dynamics(self, motion: Array) -> None:
         super()._inverse_dynamics(motion)

@@ -22,6 +22,13 @@ frequencies Q - d = K_model phi, so the motor moves to q_d + phi with the true d
 Unlike an integral of the tracking error, the estimates do not depend on feedback gains. They use
 the torque that was sent, so they do not wind up at torque limits.
 
+The gap of a backlash is known only smoothed: while the link crosses it, the estimate swings by up
+to the torque that closes it and, compensated, drives the link from flank to flank. Where feedback
+acts on the motors alone, the estimate of a link behind a backlash is therefore held at its mean
+once the desired motion has been at rest for SETTLED: motors under PD control with constant torques
+take energy from the link. It is released when the motion goes on, or when the estimate departs
+from this mean by more than the torque that closes the gap.
+
 The estimates stay within a share of the torque limits. They are limited after the low-pass, not
 before it: the momentum differences of coarse encoders are noise of several times the limits (3.7
 times with 14 bits per turn on the Panda). Its mean is zero, but clipping this noise would also
@@ -30,7 +37,7 @@ loop would become unstable.
 """
 
 from collections.abc import Sequence
-from math import copysign, inf
+from math import copysign, exp, inf
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -59,6 +66,9 @@ SHARE = 0.5
 """Share of the motors' torque limits that may compensate disturbances, by default."""
 
 LINEAR = 0.8  # share of the limit up to which an estimate is used as it is
+SETTLED = 1.0  # s at rest before an estimate is held
+AVERAGED = 0.2  # s, time constant of the mean at which it is held
+FADED = 0.1  # s, in which it is held or released
 
 
 class Disturbances(NamedTuple):
@@ -75,6 +85,9 @@ class Disturbances(NamedTuple):
     link: Annotated[Array, Field("N m or N, d of the links", ("n",))]
     link_rate: Annotated[Array, Field("N m/s or N/s, d'", ("n",))]
     motor: Annotated[Array, Field("N m or N, d of the motors", ("m",))]
+    rest: Annotated[Array, Field("s, of each link at rest with a steady estimate", ("n",))]
+    mean: Annotated[Array, Field("of the estimates at rest", ("n",))]
+    held: Annotated[Array, Field("share of this mean in d, 0 to 1", ("n",))]
     is_lowered: Annotated[Integers, Field("whether an estimate of the links has oscillated")]
     turn: Annotated[Array, Field("of the links at their last turning points", ("n",))]
     swing: Annotated[Array, Field("sizes of their last swings", ("n",))]
@@ -92,6 +105,9 @@ def reset_disturbances(d):
     for i in range(d.link.shape[0]):
         d.link[i] = 0.0
         d.link_rate[i] = 0.0
+        d.rest[i] = 0.0
+        d.mean[i] = 0.0
+        d.held[i] = 0.0
         reset_oscillation(d, i)
         for k in range(4):
             d.link_lags[k, i] = 0.0
@@ -117,10 +133,28 @@ def soft_limit(value, limit):
 
 
 @inlined_exactly
+def _hold_at_rest(d, i, band, moves, step):
+    """Hold estimate i at its mean while the desired motion rests and it stays within the band."""
+    estimate = d.link_lags[3, i]
+    if moves != 0 or (d.held[i] > 0.0 and abs(estimate - d.mean[i]) > band):
+        d.rest[i] = 0.0
+    if d.held[i] == 0.0:
+        weight = 1.0 if moves != 0 else 1.0 - exp(-step / AVERAGED)
+        d.mean[i] += weight * (estimate - d.mean[i])
+    d.rest[i] += step
+    change = step if d.rest[i] + 0.5 * step > SETTLED else -step
+    d.held[i] = min(max(d.held[i] + change / FADED, 0.0), 1.0)
+
+
+@inlined_exactly
 def _observe_links(
-    a, d, bandwidth, lowered_bandwidth, limit, step, weights, qd, momentum, beta, springs, sent,
-    known, wanted_rate
+    a, d, bandwidth, lowered_bandwidth, limit, band, step, weights, qd, momentum, beta, springs,
+    sent, known, wanted_speed, wanted_rate
 ):  # fmt: skip
+    moves = 0
+    for i in range(qd.shape[0]):
+        if wanted_speed[i] != 0.0:
+            moves = 1
     for i in range(qd.shape[0]):
         bias = beta[i]
         held = 0.5  # torques of springs are sampled, those of motors have been held for a step
@@ -135,14 +169,17 @@ def _observe_links(
         if d.is_started[0] != 0 and step <= MAX_STEP:
             mean = held * d.driving[i] + (1.0 - held) * driving - 0.5 * (d.bias[i] + bias)
             advance_low_pass(d.link_lags, i, weights, (momentum[i] - d.momentum[i]) / step - mean)
-            value, slope = soft_limit(d.link_lags[3, i], limit[i])
+            if band[i] > 0.0:
+                _hold_at_rest(d, i, band[i], moves, step)
+            estimate = (1.0 - d.held[i]) * d.link_lags[3, i] + d.held[i] * d.mean[i]
+            value, slope = soft_limit(estimate, limit[i])
             along = wanted_rate[i] + d.link_rate[i]  # the map has subtracted the last d'
             rate = bandwidth * (d.link_lags[2, i] - d.link_lags[3, i])
             is_new = oscillates(d, i, d.link_lags[3, i], rate, along, limit[i], step)
             if is_new and bandwidth > lowered_bandwidth:
                 d.is_lowered[0] = 1
             d.link[i] = value
-            d.link_rate[i] = slope * rate
+            d.link_rate[i] = slope * (1.0 - d.held[i]) * rate
         d.momentum[i] = momentum[i]
         d.bias[i] = bias
         d.driving[i] = driving
@@ -181,22 +218,22 @@ def _observe_motors(a, d, limit, step, weights, thetad, load, sent):
 
 @inlined_exactly
 def observe_disturbances(
-    a, d, bandwidth, link_bandwidth, lowered_bandwidth, link_limit, motor_limit, step, qd, thetad,
-    momentum, beta, springs, load, sent, known, wanted_rate
+    a, d, bandwidth, link_bandwidth, lowered_bandwidth, link_limit, motor_limit, band, step, qd,
+    thetad, momentum, beta, springs, load, sent, known, wanted_speed, wanted_rate
 ):  # fmt: skip
     """Estimate what the model does not explain, `step` after the last estimate; once the links have
     oscillated, theirs with the lowered bandwidth.
 
     The torques `sent` to the motors have acted since then; those of the springs, the loads of the
-    motors behind them, and the known external torques act now. wanted_rate : of the joint torques
-    along the desired motion, less the disturbance.
+    motors behind them, and the known external torques act now. wanted_speed : of the joints along
+    the desired motion; wanted_rate : of their torques, less the disturbance.
     """
     was_lowered = d.is_lowered[0]
     of_links = lowered_bandwidth if was_lowered != 0 else link_bandwidth
     weights = low_pass_weights(of_links, step)
     _observe_links(
-        a, d, of_links, lowered_bandwidth, link_limit, step, weights, qd, momentum, beta, springs,
-        sent, known, wanted_rate,
+        a, d, of_links, lowered_bandwidth, link_limit, band, step, weights, qd, momentum, beta,
+        springs, sent, known, wanted_speed, wanted_rate,
     )  # fmt: skip
     if d.is_lowered[0] != was_lowered:
         _settle_links(d)
@@ -224,6 +261,8 @@ class DisturbanceCompensation(IndependentCopies):
         start.
     share : largest disturbance that is compensated, as a share (0 to 1) of the motors' torque
         limits; at a joint with two motors, of the sum of their limits.
+    band : (n,) N m or N, within which the estimates of the links are held at rest, see the module;
+        0 or None: they are never held.
 
     Attributes, overwritten in place: `link` and `link_rate` (n,), d in N m and d' in N m/s, zero
     until the second update; `motor` (m,), d_m in N m, zero for motors of rigid joints, whose
@@ -239,6 +278,7 @@ class DisturbanceCompensation(IndependentCopies):
         *,
         lowered_bandwidth: float | None = None,
         share: float = SHARE,
+        band: Array | None = None,
     ) -> None:
         n, m = actuators.n, len(actuators.motors)
         if not 0.0 <= share <= 1.0:
@@ -258,7 +298,8 @@ class DisturbanceCompensation(IndependentCopies):
         self.link, self.link_rate = self._memory.link, self._memory.link_rate
         self.motor: Array = self._memory.motor
         self._q, self._theta = np.zeros((2, n)), np.zeros((2, m))
-        self._nothing = np.zeros(n)
+        self._band = np.zeros(n) if band is None else band
+        self._nothing, self._moving = np.zeros(n), np.full(n, np.inf)
         self.springs = SpringSolver(actuators, *self._q, *self._theta)
         self.set_model(model)
         self.reset()  # compiles
@@ -268,7 +309,7 @@ class DisturbanceCompensation(IndependentCopies):
         links = driven_links(model, self.actuators, has_sensors=False).model
         self._solver = momentum_solver(links)
         bandwidths = self.bandwidth, self._fastest, self.lowered_bandwidth
-        limits = self._link_limit, self._limit
+        limits = self._link_limit, self._limit, self._band
         self._observe = BoundCall(_OBSERVE, self._actuation, self._memory, *bandwidths, *limits)
         self._momentum, self._beta, _ = self._solver.result
         still = np.zeros(len(self._limit))
@@ -307,6 +348,7 @@ class DisturbanceCompensation(IndependentCopies):
         motors: Sequence[Array],
         sent: Array,
         known: Array | None = None,
+        wanted_speed: Array | None = None,
         wanted_rate: Array | None = None,
         springs: SpringSolver | None = None,
     ) -> None:
@@ -316,7 +358,8 @@ class DisturbanceCompensation(IndependentCopies):
         links : q, q' (n,); motors : theta, theta' (m,).
         sent : (m,) motor torques that acted since the last update.
         known : (n,) external joint torques that the law already takes into account.
-        wanted_rate : (n,) rate of the joint torques along the desired motion, less `link_rate`.
+        wanted_speed : (n,) of the joints along the desired motion; without it, nothing is held.
+        wanted_rate : (n,) rate of the joint torques along it, less `link_rate`.
         springs : at this state, if the caller has evaluated them.
         """
         if springs is None:
@@ -328,5 +371,6 @@ class DisturbanceCompensation(IndependentCopies):
         self._observe(
             step, links[1], motors[1], self._momentum, self._beta,
             springs.torque, springs.load, sent, self._nothing if known is None else known,
+            self._moving if wanted_speed is None else wanted_speed,
             self._nothing if wanted_rate is None else wanted_rate,
         )  # fmt: skip

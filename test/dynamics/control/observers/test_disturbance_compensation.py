@@ -10,14 +10,16 @@ import pytest
 
 import elastic_arms as arms
 from multibody_dynamics.dynamics.control import BumplessTransfer, DisturbanceCompensation
+from multibody_dynamics.dynamics.control.controllers.controllers import LinearFeedback
 from multibody_dynamics.dynamics.control.observers.disturbance_compensation import soft_limit
 from multibody_dynamics.dynamics.core import InputError
-from multibody_dynamics.dynamics.elastic import Actuators, LinearSpring
+from multibody_dynamics.dynamics.elastic import Actuators, BacklashSpring, LinearSpring
 from multibody_dynamics.dynamics.motion import JointCommandLimits
-from multibody_dynamics.dynamics.plant import ElasticRobot
+from multibody_dynamics.dynamics.plant import DriveEffects, ElasticRobot
 from multibody_dynamics.dynamics.rigid import jacobian
 
 STEP = 1e-3
+GAP = 1e-3  # rad
 ARMS = [
     arms.linear_arm, arms.nonlinear_arm, arms.antagonistic_arm, arms.pretensioned_arm,
     arms.variable_arm, arms.elastic_panda, arms.mixed_panda,
@@ -187,3 +189,77 @@ def test_a_long_pause_keeps_the_estimates():
     assert before.min() > 0.1
     compensation.update(0.2, (q, qd), (theta, thetad), load + 7.0)
     np.testing.assert_array_equal(compensation.motor, before)
+
+
+def behind_backlash(arm: arms.Arm) -> arms.Arm:
+    """The Panda, whose controller knows that each joint has a backlash of 1 mrad."""
+    actuators = tuple(
+        replace(each, spring=BacklashSpring(each.spring, GAP)) for each in arm.actuators.actuators
+    )
+    return arm._replace(actuators=replace(arm.actuators, actuators=actuators))
+
+
+def errors_at_rest(plant: ElasticRobot, believed: arms.Arm, law: str) -> tuple[np.ndarray, ...]:
+    """(k, n) in rad of the links of an arm that is let go 1 mrad from its rest, and the estimates
+    of their disturbances, from 4 to 5 s after that."""
+    plant.reset(believed.rest)
+    plant.q[:] += 1e-3
+    controller = arms.law_of(believed, law=law)
+    desired = arms.still(believed)
+    errors, estimates = [], []
+    for _ in range(5000):
+        plant.step(controller.update(desired, *state(plant)[0], *state(plant)[1]), STEP)
+        errors.append(plant.q - believed.rest)
+        estimates.append(controller.compensation.link.copy())
+    return np.array(errors[4000:]), np.array(estimates[4000:])
+
+
+def test_a_backlash_causes_no_limit_cycle_at_rest(monkeypatch):
+    """On a plant whose gap is rigid, not smooth as that of the model."""
+    arm = arms.elastic_panda()
+    believed = behind_backlash(arm)
+    plant = ElasticRobot(arm.model, arm.actuators, effects=DriveEffects(backlash=GAP))
+    errors, estimates = errors_at_rest(plant, believed, "motor_pd")
+    assert np.ptp(errors, axis=0).max() < 1.4 * GAP
+    assert np.abs(errors).max() < 1.2 * GAP
+    assert not np.ptp(estimates, axis=0).any()
+    monkeypatch.setattr(LinearFeedback, "link_disturbance_band", np.zeros(7))
+    assert np.ptp(errors_at_rest(plant, believed, "motor_pd")[0], axis=0).max() > 2.0 * GAP
+
+
+@pytest.mark.parametrize(("law", "bound"), [("motor_pd", 3e-5), ("state_feedback", 1e-6)])
+def test_an_estimate_at_rest_leaves_no_error_on_the_plant_of_the_model(law, bound):
+    """Masses are 10 % wrong; joints are loaded and unloaded."""
+    arm = behind_backlash(arms.elastic_panda())
+    heavier = replace(arm.model, link_inertias=1.1 * arm.model.link_inertias)
+    plant = ElasticRobot(heavier, arm.actuators)
+    errors, _ = errors_at_rest(plant, arm, law)
+    assert np.abs(errors).max() < bound
+
+
+def test_an_estimate_is_held_until_the_joint_moves_or_feels_another_load():
+    arm = behind_backlash(arms.elastic_panda())
+    band = arm.actuators.contact_torque
+    compensation = DisturbanceCompensation(arm.model, arm.actuators, 120.0, band=band)
+    (q, qd, theta, thetad), _, load = arms.at_start(arm)
+    still, moving = np.zeros((2, 7))
+    moving[3] = 1e-3
+
+    def run(seconds: float, push: np.ndarray, speed: np.ndarray) -> np.ndarray:
+        """The disturbance that is estimated after a known torque that does not move the links."""
+        found = []
+        for _ in range(round(seconds / STEP)):
+            compensation.update(STEP, (q, qd), (theta, thetad), load, push, speed)
+            found.append(compensation.link.copy())
+        return np.array(found)
+
+    run(1.5, still, still)
+    held = run(0.2, -0.9 * band, still)
+    np.testing.assert_array_equal(held[0], held[-1])
+    follows = run(0.5, -0.9 * band, moving)
+    np.testing.assert_allclose(follows[-1] - held[-1], 0.9 * band, rtol=1e-3)
+    steps = np.diff(np.vstack((held[-1:], follows)), axis=0)
+    assert (np.abs(steps) < 0.02 * band).all()
+    run(1.5, -0.9 * band, still)
+    released = run(0.5, 0.3 * band, still)
+    np.testing.assert_allclose(released[-1] - held[-1], -0.3 * band, rtol=1e-3)
