@@ -16,6 +16,7 @@ import yaml
 
 from kinds import EXAMPLES, MOTOR
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.control.arm.plausibility import RestingArm
 from multibody_dynamics.dynamics.control.observers.state_predictor import _fastest_mode
 from multibody_dynamics.dynamics.elastic import (
     KINDS,
@@ -91,6 +92,23 @@ def test_modes_tell_the_spring_to_the_base_from_the_one_to_the_motor():
     np.testing.assert_allclose(found.stiffness, 9100.0)
     np.testing.assert_allclose(found.motor_frequency, np.sqrt(100.0 / 0.3))
     np.testing.assert_allclose(found.link_frequency, np.sqrt(9100.0 / 0.2) / (2.0 * np.pi))
+
+
+def test_a_wrong_gear_is_named_although_the_spring_to_the_base_keeps_motor_and_link_apart():
+    """By more than the torque limit explains: p(q - q_0) is 220 N m, the limit 60 N m."""
+    model, q = load_urdf(URDF), np.array([-0.8, 1.0])
+    stiff = KINDS["parallel elastic"](MOTOR, LinearSpring(400.0), LinearSpring(200.0), rest=REST)
+    actuators = Actuators(JOINTS, (stiff, stiff))
+    at_rest = np.array([q, 0.0 * q, 0.0 * q])
+    Q = np.array([dyn.gravity_forces(model, q), 0.0 * q, 0.0 * q])
+    theta = dyn.elastic.motor_motion(actuators, at_rest, Q).position
+    arm = RestingArm(model, actuators)
+    assert arm.judge(q, theta) is None
+    for wrong, name in zip(7.0 ** np.eye(2), JOINTS, strict=True):
+        found = arm.judge(q, wrong * theta)
+        assert found is not None
+        assert f"'{name}' in motor_states is" in found.cause
+        assert "times the position of its link (gear, unit)" in found.cause
 
 
 def test_a_generated_controller_passes_its_own_test(tmp_path, springs):

@@ -188,6 +188,8 @@ def _end(node: yaml.Node) -> int:
     """The end of a node's own text: the end mark of a block comes after its trailing comments."""
     if isinstance(node, yaml.ScalarNode) or node.flow_style:
         return int(node.end_mark.index)
+    if isinstance(node, yaml.SequenceNode):
+        return _end(node.value[-1])
     return max(_end(value) for _, value in node.value)
 
 

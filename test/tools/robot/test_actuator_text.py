@@ -72,12 +72,15 @@ def test_joints_that_share_a_motor_are_separated():
     assert [line for line in new.splitlines() if line.startswith("#")][1:] == comments
 
 
-@pytest.mark.parametrize("flow", [False, True])
+@pytest.mark.parametrize("flow", [None, False, True])
 def test_entries_that_are_added(flow):
+    """To a text by hand, and as another program writes it, also behind a list in several lines."""
     given_text = BLOCK
-    if flow:
+    if flow is not None:
         content = yaml.safe_load(BLOCK)
-        given_text = yaml.safe_dump(content, default_flow_style=True)
+        ends = {"unit": "rad", "side": "link", "values": [-1.0, 1.0]}
+        content["joints"]["a"]["spring"]["travel"] = ends
+        given_text = yaml.safe_dump(content, default_flow_style=flow, sort_keys=False)
     text = ActuatorText(given_text, "file")
     text.set_quantity("a", ("spring", "damping"), 3.0, "damping", GEAR)
     text.set_quantity("a", ("motor", "viscous_friction"), 0.5, "damping", GEAR)

@@ -30,7 +30,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core import Array, Field, IndependentCopies, Integers, record_fields
-from ...elastic import Actuators, SpringSolver, actuator_rows, resting_second_outputs
+from ...elastic import (
+    Actuators,
+    SpringSolver,
+    actuator_rows,
+    motor_motion,
+    resting_second_outputs,
+)
 from ...elastic.flat_map import compiled_springs
 from ...model import MultibodyModel
 from ...rigid import gravity_forces, inverse_solver
@@ -483,9 +489,19 @@ class RestingArm(IndependentCopies):
         if turns := round(float(theta[mine][0] - q[i]) / (2.0 * pi)):
             moved = np.where(mine, theta - 2.0 * pi * turns, theta)
             yield f"'{name}' in motor_states is {turns} turns too far", moved
-        if abs(q[i]) > RIGID:
-            text = f"{float(theta[mine][0]) / q[i]:.4g} times the position of its link"
-            yield f"'{name}' in motor_states is {text} (gear, unit)", np.where(mine, q[i], theta)
+        own = float(self._unloaded(q)[mine][0])
+        if abs(own) > RIGID:
+            text = f"{float(theta[mine][0]) / own:.4g} times the position of its link"
+            yield f"'{name}' in motor_states is {text} (gear, unit)", np.where(mine, own, theta)
+
+    def _unloaded(self, q: Array) -> Array:
+        """(m,) motors with which the joint torques are zero with the links at rest at q (n,): those
+        of their links, unless springs to the base load these."""
+        state, Q = np.array([q, 0.0 * q, 0.0 * q]), np.zeros((3, len(q)))
+        bent = self.actuators.settled_deflection(Q, beyond="continue")
+        second = self.springs.softest
+        found = motor_motion(self.actuators, state, Q, second, deflection=bent, beyond="continue")
+        return found.position
 
     def _mistakes_of_motors(
         self, theta: Array, mine: NDArray[np.bool_]
