@@ -137,8 +137,8 @@ def smooth_motors(common, p, s, steps, step, theta, thetad):
 
 @inlined_exactly
 def interpolate_motors(motor_inertia, p, steps, theta, thetad, share, gains):
-    """Interpolate smoothed motors if one of their encoders has steps above `p.motor_resolution`,
-    and add to v what a share of the damping per step takes through the gains on theta and theta'."""
+    """Interpolate smoothed motors if an encoder of theirs has steps above `p.motor_resolution`, and
+    add to v what a share of the damping per step takes through the gains on theta and theta'."""
     is_coarse = False
     for j in range(theta.shape[0]):
         is_coarse = is_coarse or steps.motor_step[j] > p.motor_resolution[j]
