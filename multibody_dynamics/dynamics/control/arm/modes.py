@@ -34,7 +34,7 @@ import numpy as np
 
 from ...core import Array, Field, Integers, compiled_exactly, inlined_exactly, record_fields
 from ...motion.segments import MOVING, RESTING
-from ..signals.encoder_steps import RELAY, coarsest_encoder, of_encoder
+from ..signals.encoder_steps import COARSEST, RELAY, coarsest_encoder, of_encoder
 
 PASSING, LATCHED, FINAL = range(3)  # how a fault ends
 
@@ -269,7 +269,7 @@ class Memory(NamedTuple):
     top_speed: Annotated[Array, Field("that the present stop may have", ("n",))]
     pace_limit: Annotated[Array, Field("the same, of positions alone", ("n",))]
     place: Annotated[Array, Field("rad or m, of each joint, by its motors if possible", ("n",))]
-    grain: Annotated[Array, Field("rad or m, steps of its encoder, as far as known", ("n",))]
+    grain: Annotated[Array, Field("rad or m, steps of its encoder, or those it may have", ("n",))]
     place_then: Annotated[Array, Field("when the window began", ("n",))]
     place_between: Annotated[Array, Field("when the next one began", ("n",))]
     stop_place: Annotated[Array, Field("when the stop began", ("n",))]
@@ -810,6 +810,9 @@ def _runs_away(p, s, now, x):
     side = s.on_links[0]
     find_joint_positions(p.joint_of_motor, p.link_share, x.q, x.theta, side, s.place)
     find_joint_positions(p.joint_of_motor, p.link_share, x.link_step, x.motor_step, side, s.grain)
+    for i in range(x.q.shape[0]):
+        if s.grain[i] == 0.0:  # a joint that has just begun to move may show the coarsest steps
+            s.grain[i] = COARSEST
     if s.window_since[0] == NEVER:
         for i in range(x.q.shape[0]):
             s.stop_place[i] = s.place[i]

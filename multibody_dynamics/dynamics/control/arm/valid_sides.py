@@ -138,11 +138,10 @@ class ValidSides(IndependentCopies):
         return sample._replace(signals=signals)
 
     def note_steps(self, sample: Sample) -> None:
-        """Note how the positions have changed, if those of both sides count."""
-        signals = sample.signals
-        if signals is None or sample.missing or sample.is_late or not sample.is_complete:
-            return
-        last = self.steps.q, self.steps.theta  # of a side that is not measured
+        """Note how the positions have changed by the time of the sample: a stop interpolates the
+        motors between their steps, also without links. A side that is missing has not changed."""
+        signals = sample.signals or {}
+        last = self.steps.q, self.steps.theta
         rows = [
             np.asarray(signals.get(name, row), dtype=np.float64)
             for name, row in zip(POSITIONS.values(), last, strict=True)

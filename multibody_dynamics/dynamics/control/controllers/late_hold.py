@@ -21,11 +21,12 @@ For the two motors of an antagonistic joint, only the common position is predict
 their difference keeps its value from the start of the stop: under a constant pretension torque, the
 springs alone stabilise it, whereas a delayed compensation of their torques would not.
 
-A motor with a coarse encoder is interpolated between its steps (:mod:`.encoder_steps`). Its
-reference and the filter start at rest, whatever velocity was measured. Damping is added in
-proportion to the speed, the length of a step by the time that it took: the motor alone would lose a
-share PER_STEP of its speed per step, and as much until it is known to be slower. A stronger damping
-would reverse it, and set the springs swinging.
+If a motor has a coarse encoder, all are interpolated between their steps (:mod:`.encoder_steps`):
+one that is damped less would take over the motion of the others. Its reference and filter start
+at rest, whatever velocity was measured. Damping is added in proportion to the speed, the length of
+a step by the time that it took: the motor alone would lose a share PER_STEP of its speed per step,
+and as much until it is known to be slower. A stronger damping would reverse it, and set the springs
+swinging.
 
 At constant velocity, the prediction cancels the lag 2 / W of the filter and a delay of `lead`. The
 filter follows a motion at constant velocity exactly over any step, so pauses do not disturb it.
@@ -136,11 +137,14 @@ def smooth_motors(common, p, s, steps, step, theta, thetad):
 
 @inlined_exactly
 def interpolate_motors(motor_inertia, p, steps, theta, thetad, share, gains):
-    """Interpolate smoothed motors whose encoders have steps above `p.motor_resolution`, and add to
-    v what a share of the damping per step takes through the gains on theta and theta'."""
+    """Interpolate smoothed motors if an encoder of theirs has steps above `p.motor_resolution`, and
+    add to v what a share of the damping per step takes through the gains on theta and theta'."""
+    is_coarse = False
+    for j in range(theta.shape[0]):
+        is_coarse = is_coarse or steps.motor_step[j] > p.motor_resolution[j]
     for j in range(theta.shape[0]):
         size = steps.motor_step[j]
-        if size > p.motor_resolution[j]:
+        if is_coarse and size > 0.0:
             k = steps.q.shape[0] + j
             speed = interpolated_speed(steps, k)
             wanted = PER_STEP * motor_inertia[j] * abs(speed) / size  # N m s/rad

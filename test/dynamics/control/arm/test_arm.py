@@ -881,6 +881,40 @@ def test_encoders_too_coarse_for_the_gains_stop_the_arm_with_its_name(
     assert made.supervisor.fault is FAULTS[IMPLAUSIBLE]  # its steps are known now
 
 
+@pytest.mark.parametrize(("law", "bits"), [("motor_pd", 10), ("computed_torque", 12)])
+@pytest.mark.parametrize("without_links", [True, False])
+def test_coarse_encoders_stop_a_motion_also_without_links(law, bits, without_links):
+    """Without links, the motors seemed to go on as fast as they were, and at 12 bits the elbow,
+    fine enough to be damped less, took over the motion of the shoulder: both stops failed."""
+    arm, resolution = shipped("planar_two_link"), 2.0 * np.pi / 2**bits
+    made = control.Arm(arm.model, arm.actuators, FlatnessSettings(law=law))
+    made.design(arm.rest)
+    plant = ElasticRobot(arm.model, arm.actuators, step=DELAY_PERIOD)
+    plant.reset(arm.rest)
+    made.activate()
+    energy, events = [], []
+    for k in range(2000):
+        now, stops = START + round(SECOND * k * DELAY_PERIOD), k >= 800
+        q, theta = (np.round(x / resolution) * resolution for x in (plant.q, plant.theta))
+        rows = {"link_position": q, "motor_position": theta}
+        if stops and without_links:
+            rows = {"motor_position": theta}
+        if k == 300:
+            made.motion.go(arm.rest + 0.5, 1.0)
+        if k == 800:
+            assert np.abs(plant.qd).min() > 1.0  # rad/s
+            made.fail(OVERLOAD, "stop")
+        missing = LINKS if stops and without_links else ""
+        command = made.update(Sample(now, rows, missing))
+        events += command.events
+        plant.step(command.torque, DELAY_PERIOD)
+        if stops:
+            energy.append(plant.energy().kinetic)
+    assert made.supervisor.mode is Mode.STOPPING, events
+    assert max(energy) < energy[0] + 0.2
+    assert np.abs(plant.qd).max() < 0.1
+
+
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_law_takes_encoders_of_14_bits(name):
     arm = shipped(name)

@@ -368,6 +368,7 @@ def turn(
     """The time at which a stop has failed whose first joint turns at this speed over time, while
     its velocity is measured as `noise`, back and forth, at which it moves nowhere."""
     begin, place = machine.now, np.zeros(2)
+    changes = {side: np.full(2, resolution) for side in ("link_step", "motor_step")} | changes
     for k in range(round(4.0 / PERIOD)):
         t = machine.now - begin
         place = place + PERIOD * np.array([speed(t), 0.0])
@@ -400,19 +401,27 @@ def test_a_stop_that_speeds_up_fails_within_100_ms_whatever_the_velocities_are(n
 
 def test_a_coarse_encoder_that_shows_two_steps_after_one_does_not_fail_a_stop():
     machine, resolution = stopped(1.5, stop_distance=np.full(2, np.inf)), 0.05
-    steps = {"link_step": np.full(2, resolution), "motor_step": np.full(2, resolution)}
-    assert turn(machine, lambda t: 1.5 if t < 0.3 else 0.0, resolution=resolution, **steps) is None
+    assert turn(machine, lambda t: 1.5 if t < 0.3 else 0.0, resolution=resolution) is None
     machine = stopped(1.5, stop_distance=np.full(2, np.inf))
-    assert turn(machine, lambda t: 1.5 if t < 0.3 else 3.5, resolution=resolution, **steps) < 0.4
+    assert turn(machine, lambda t: 1.5 if t < 0.3 else 3.5, resolution=resolution) < 0.4
 
 
 def test_a_stop_may_begin_with_a_speed_that_the_steps_of_an_encoder_hide():
     """Steps of 0.05 rad, by which it is at rest at first, and moves at 2 rad/s 50 ms later."""
-    unknown = {"qd": STILL, "thetad": STILL, "motor_step": np.full(2, 0.05)}
+    unknown = {"qd": STILL, "thetad": STILL}
     for speed, is_fine in ((1.6, True), (4.5, False)):
         machine = stopped(0.0, stop_distance=np.full(2, np.inf))
         failed = turn(machine, lambda t: speed if t < 0.1 else 0.0, resolution=0.05, **unknown)  # noqa: B023
         assert (failed is None) == is_fine
+
+
+def test_the_first_step_of_an_encoder_does_not_fail_a_stop():
+    """0.05 rad in 50 ms, of a joint that turns at 0.3 rad/s, where 0.5 are allowed."""
+    unknown = {"link_step": STILL, "motor_step": STILL}
+    machine = stopped(0.0, stop_distance=np.full(2, np.inf))
+    assert turn(machine, lambda t: 0.3, resolution=0.05, **unknown) is None
+    machine = stopped(0.0, stop_distance=np.full(2, np.inf))
+    assert turn(machine, lambda t: 6.0, resolution=0.05, **unknown) < 0.1
 
 
 def test_a_stop_that_goes_on_at_its_speed_fails_once_it_is_beyond_its_forecast():

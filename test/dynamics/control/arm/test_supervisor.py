@@ -71,7 +71,9 @@ def test_a_stop_that_goes_too_far_and_an_overloaded_spring_say_by_how_much(super
     assert "allowed: 120, 2 times what is believed at rest" in str(event)
     for k in range(60):
         place = np.array([0.0, 0.004 * k])
-        found = AT_REST._replace(theta=place, thetad=np.array([0.0, 0.4]))
+        found = AT_REST._replace(
+            theta=place, thetad=np.array([0.0, 0.4]), motor_step=np.full(2, 0.001)
+        )
         event = supervisor.update(1.0 + 0.01 * k, found) or event
     assert "stop failed: 'elbow' has moved by 0." in str(event)
     assert "forecast: at most 0." in str(event)

@@ -145,6 +145,17 @@ def test_between_coarse_steps_a_motor_without_its_links_slows_down_and_is_never_
     assert v < 0.1 * start
 
 
+def test_all_motors_are_damped_as_soon_as_one_is_coarse():
+    settings = LateSettings(BANDWIDTH, LEAD, np.array([0.01, 0.05]))
+    for size in (0.009, 0.02):
+        steps = record_fields.zeros(EncoderSteps, n=2, m=2)
+        for k in range(10):
+            note_encoder_steps(steps, 1.0 + 0.01 * k, np.zeros(2), np.full(2, k * size))
+        damped = np.zeros(2)
+        interpolate_motors(np.ones(2), settings, steps, np.zeros(2), damped, 1.0, np.ones((2, 2)))
+        assert (damped > 0.0).tolist() == [size == 0.02] * 2
+
+
 @pytest.mark.parametrize(("step", "is_believed"), [(0.0, 0), (0.9, 1), (1.1, 0)])
 def test_the_filter_starts_from_no_velocity_that_steps_may_have_caused(step, is_believed):
     steps, s = record_fields.zeros(EncoderSteps, n=1, m=1), record_fields.zeros(SmoothedMotors, m=1)
