@@ -142,13 +142,11 @@ class ValidSides(IndependentCopies):
         signals = sample.signals
         if signals is None or sample.missing or sample.is_late or not sample.is_complete:
             return
-        last = self.steps.q, self.steps.theta  # of a side that is not measured
-        rows = [
-            np.asarray(signals.get(name, row), dtype=np.float64)
-            for name, row in zip(POSITIONS.values(), last, strict=True)
-        ]
-        if all(row.shape == other.shape for row, other in zip(rows, last, strict=True)):
-            self._note_steps(1e-9 * sample.stamp, *rows)
+        steps = self.steps  # have the last positions of a side that is not measured
+        q = np.asarray(signals.get(POSITIONS[LINKS], steps.q), dtype=np.float64)
+        theta = np.asarray(signals.get(POSITIONS[MOTORS], steps.theta), dtype=np.float64)
+        if q.shape == steps.q.shape and theta.shape == steps.theta.shape:
+            self._note_steps(1e-9 * sample.stamp, q, theta)
 
     def of(
         self,
