@@ -244,7 +244,7 @@ class Reference(IndependentCopies, ABC):
             raise TrajectoryError(f"a trajectory has no state at t = {t}")
         early = t <= self.start_time
         edge, state = (self.start_time, self._first) if early else (self.end_time, self._last)
-        if t != edge and state[1:].any():
+        if t != edge and np.count_nonzero(state[1:]):  # any() takes five times as long
             raise TrajectoryError(
                 f"no state at t = {t:.9g} s: the trajectory is in motion at its"
                 f" {'start' if early else 'end'}, t = {edge:.9g} s; splice or stop it while it runs"

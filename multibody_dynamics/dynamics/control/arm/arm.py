@@ -552,10 +552,9 @@ class Arm(IndependentCopies):
         measured = self.measured
         lacks_links = sample.missing in (LINKS, BOTH)
         lacks_motors = sample.missing in (MOTORS, BOTH)
-        qd, thetad = (
-            0.0 * row if lacks else row.copy()
-            for row, lacks in zip(measured.velocities, (lacks_links, lacks_motors), strict=True)
-        )
+        qd, thetad = measured.velocities
+        qd = 0.0 * qd if lacks_links else qd.copy()
+        thetad = 0.0 * thetad if lacks_motors else thetad.copy()
         self._interpolate_speeds(qd, thetad)
         return Situation(
             lacks_links=int(lacks_links),
@@ -566,7 +565,7 @@ class Arm(IndependentCopies):
             knows_speed=int(measured.knows_speed),
             contact=contact,
             is_carried=int(sample.is_late),
-            has_wrench=int(measured.announced.any()),
+            has_wrench=int(np.count_nonzero(measured.announced) > 0),
             qd=qd,
             thetad=thetad,
             error=self.motion.desired[0] - self.feedback.state.q,
@@ -669,15 +668,16 @@ class Arm(IndependentCopies):
             reference.map_motors(self.second.rows, dt)
         else:
             reference.motors[:] = motors
-        if not isfinite(transfer.torque.dot(transfer.torque) + reference.motors.sum()):
+        sent, motors = transfer.torque, reference.motors
+        if not isfinite(sent.dot(sent) + np.vdot(motors, motors)):
             raise DynamicsError("the computed torque is not finite")
-        feedback.send(transfer.torque)
+        feedback.send(sent)
         if self.actuators.state_count > self.actuators.n and law.spring_states is not None:
             self.measured.springs.states[:] = law.spring_states
         self._cuts += transfer.events
         if self.measured.observes_links and isinstance(law, HoldController):
             self.measured.set_gravity_position(law.q)
-        return transfer.torque
+        return sent
 
     def _prepare(self, law: Controller) -> None:
         """Give the law what acts on the links besides its torques, and its lead."""
@@ -745,7 +745,7 @@ class Arm(IndependentCopies):
             torque=None if torque is None else self._commanded(torque),
             reference=self.reference.motors.copy(),
             desired=desired,
-            error=np.array([desired[0] - q, desired[1] - qd]),
+            error=desired[:2] - (q, qd),
             q=q,
             qd=qd,
             estimated=estimated,

@@ -140,14 +140,11 @@ class ValidSides(IndependentCopies):
     def note_steps(self, sample: Sample) -> None:
         """Note how the positions have changed by the time of the sample: a stop interpolates the
         motors between their steps, also without links. A side that is missing has not changed."""
-        signals = sample.signals or {}
-        last = self.steps.q, self.steps.theta
-        rows = [
-            np.asarray(signals.get(name, row), dtype=np.float64)
-            for name, row in zip(POSITIONS.values(), last, strict=True)
-        ]
-        if all(row.shape == other.shape for row, other in zip(rows, last, strict=True)):
-            self._note_steps(1e-9 * sample.stamp, *rows)
+        signals, steps = sample.signals or {}, self.steps  # has the last positions
+        q = np.asarray(signals.get(POSITIONS[LINKS], steps.q), dtype=np.float64)
+        theta = np.asarray(signals.get(POSITIONS[MOTORS], steps.theta), dtype=np.float64)
+        if q.shape == steps.q.shape and theta.shape == steps.theta.shape:
+            self._note_steps(1e-9 * sample.stamp, q, theta)
 
     def of(
         self,
