@@ -161,7 +161,7 @@ class MultiDofModel:
         if (self.reflected_inertia < 0).any():
             wrong = self.coordinate_names[int(np.argmin(self.reflected_inertia))]
             raise ModelError(f"coordinate '{wrong}': a reflected inertia cannot be negative")
-        self.tree  # noqa: B018  # its checks
+        self._parts  # noqa: B018  # its checks
 
     def _set_names(self, kind: str, given: Sequence[str], default: Sequence[str]) -> None:
         names = tuple(given) or tuple(default)
@@ -214,7 +214,7 @@ class MultiDofModel:
             gravity=model.gravity,
             reflected_inertia=model.reflected_inertia,
         )
-        vars(robot)["_tree"] = model, robot._tree[1]  # the same robot, without rounding its screws
+        vars(robot)["_parts"] = model, robot.links  # the same robot, without rounding its screws
         return robot
 
     def __reduce__(self) -> tuple[Any, tuple[()]]:
@@ -247,10 +247,21 @@ class MultiDofModel:
 
     @property
     def tree(self) -> MultibodyModel:
-        """The same robot of joints with one degree of freedom each, for all other functions of this
+        """The same robot of joints with one degree of freedom each, for other functions of this
         library. A joint that is not composite has two groups of coordinates: x, y, z, yaw, pitch,
-        roll of its pose, or only the last three, held at rest; and those about it, at zero."""
-        return self._tree[0]
+        roll of its pose, or only the last three, held at rest; and those about it, at zero.
+
+        Raises ModelError for such a joint with a reflected inertia, which acts on its q'': only the
+        methods of this class know it.
+        """
+        for name, link in zip(self.joint_names, self.links, strict=True):
+            if link.brackets is not None and self.reflected_inertia[link.own].any():
+                raise ModelError(
+                    f"joint '{name}': `tree` cannot represent its reflected inertia "
+                    f"{self.reflected_inertia[link.own]}, which is not that of a joint with one "
+                    "degree of freedom; use the methods of the model, or set it to zero"
+                )
+        return self._tree
 
     @property
     def held_joints(self) -> tuple[str, ...]:
@@ -275,12 +286,17 @@ class MultiDofModel:
         return x
 
     @property
-    def links(self) -> list[Link]:
+    def links(self) -> tuple[Link, ...]:
         """The joints in :attr:`tree`."""
-        return self._tree[1]
+        return self._parts[1]
+
+    @property
+    def _tree(self) -> MultibodyModel:
+        """:attr:`tree`, without the reflected inertias of joints that are not composite."""
+        return self._parts[0]
 
     @cached_property
-    def _tree(self) -> tuple[MultibodyModel, list[Link]]:
+    def _parts(self) -> tuple[MultibodyModel, tuple[Link, ...]]:
         A: list[Array] = []
         links: list[Link] = []
         screws, names, rotors = [], [], []
@@ -314,7 +330,7 @@ class MultiDofModel:
             self.parents, screws, A, self.inertias, joint_names=names, body_names=self.body_names,
             gravity=self.gravity, name=self.name, reflected_inertia=np.concatenate(rotors),
         )  # fmt: skip
-        return tree, links
+        return tree, tuple(links)
 
     def in_tree(
         self, q: Any, qd: Any | None = None, qdd: Any | None = None, qddd: Any | None = None,
@@ -327,12 +343,13 @@ class MultiDofModel:
         of the mass matrix and of derivatives belong to them. Raises InputError for wrong shapes,
         gaps, NaN or infinity.
         """
+        self.tree  # noqa: B018  # its ModelError
         states, given = self._states(q, qd, qdd, qddd, qdddd)
         return self._in_tree(states, given).rows
 
     def _in_tree(self, states: Array, given: int) -> _TreeMotion:
         """The motion of the tree for states (..., 5, n), of which `given` rows are known."""
-        x = np.zeros((*states.shape[:-1], self.tree.n))
+        x = np.zeros((*states.shape[:-1], self._tree.n))
         maps: list[tuple[list[Array], list[Array]]] = []
         for joint, link in zip(self.joints, self.links, strict=True):
             rows = [states[..., k, link.own] for k in range(max(given, 2))]
@@ -363,7 +380,7 @@ class MultiDofModel:
         if given == 0:
             raise InputError("kinematics requires q")
         rows, bodies = self._in_tree(states, given).rows, [x.local.stop - 1 for x in self.links]
-        pose, *rates = forward_kinematics(self.tree, *rows, base=base, representation="body")
+        pose, *rates = forward_kinematics(self._tree, *rows, base=base, representation="body")
         own = (None if rate is None else rate[..., bodies, :] for rate in rates)
         return BodyMotion(pose[..., bodies, :, :], *own)
 
@@ -383,7 +400,7 @@ class MultiDofModel:
             G[..., link.local, link.own] = B_i[0] if B_i else np.eye(len(link.projector))
             if B_i:
                 rotors[link.own] = self.reflected_inertia[link.own]
-        return transposed(G) @ mass_matrix(self.tree, x[0]) @ G + np.diag(rotors)
+        return transposed(G) @ mass_matrix(self._tree, x[0]) @ G + np.diag(rotors)
 
     def inverse_dynamics(
         self, q: Any, qd: Any, qdd: Any, qddd: Any | None = None, qdddd: Any | None = None, *,
@@ -403,7 +420,7 @@ class MultiDofModel:
         self, states: Array, motion: _TreeMotion, wrenches: Wrenches | None, base: BaseMotion | None
     ) -> InverseDynamics:
         found = inverse_dynamics(
-            self.tree, *motion.rows, wrenches=self._named(wrenches), base=base,
+            self._tree, *motion.rows, wrenches=self._named(wrenches), base=base,
             representation="body",
         )  # fmt: skip
         Q = [rate for rate in found if rate is not None]
@@ -455,7 +472,7 @@ class MultiDofModel:
         tau = as_partial("tau", tau, ~is_held, self.coordinate_names)
         links = self.links
         free = [i for i in range(len(links)) if i not in held]
-        stays = np.ones(self.tree.n, dtype=bool)
+        stays = np.ones(self._tree.n, dtype=bool)
         for i in free:
             stays[links[i].local] = False
         fixed = np.flatnonzero(stays).tolist()
@@ -464,12 +481,12 @@ class MultiDofModel:
         states[..., 2, :] = qdd
         motion = self._in_tree(states, 3)
         try:
-            if self.tree.n == self.n:  # the coordinates of the tree are those of the joints
+            if self._tree.n == self.n:  # the coordinates of the tree are those of the joints
                 return hybrid_dynamics(
-                    self.tree, *motion.rows[:2], prescribed=fixed, qdd=qdd, tau=tau,
+                    self._tree, *motion.rows[:2], prescribed=fixed, qdd=qdd, tau=tau,
                     wrenches=self._named(wrenches), base=base,
                 )  # fmt: skip
-            articulated_bodies(self.tree, motion.rows[0], prescribed=fixed)
+            articulated_bodies(self._tree, motion.rows[0], prescribed=fixed)
         except DynamicsError:
             self._check_ranks(free, states[..., 0, :])
             raise

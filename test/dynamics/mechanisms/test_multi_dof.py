@@ -586,6 +586,22 @@ def test_invalid_robots_are_rejected():
             replace(robot, **changes)
 
 
+def test_rotors_that_the_tree_cannot_have_are_named():
+    body = random_inertia(np.random.default_rng(1))
+    robot = MultiDofModel(
+        parents=(-1, 0), joints=(dyn.revolute(joints.Z), BodyFixedJoint.spherical()),
+        placements=[np.eye(4)] * 2, inertias=[body] * 2, reflected_inertia=[0.1, 0, 0.2, 0],
+    )  # fmt: skip
+    for use in (lambda: robot.tree, lambda: robot.held_joints, lambda: robot.in_tree(np.ones(4))):
+        with pytest.raises(dyn.ModelError, match=r"'joint2'.*reflected inertia \[0\.  0\.2 0\. \]"):
+            use()
+    lighter = replace(robot, reflected_inertia=[0.1, 0, 0, 0])
+    q = np.full(4, 0.3)
+    rotor = robot.mass_matrix(q) - lighter.mass_matrix(q)
+    np.testing.assert_allclose(rotor, np.diag([0, 0, 0.2, 0]), atol=1e-15)
+    assert lighter.tree.reflected_inertia[0] == 0.1
+
+
 def test_wrong_arguments_are_named():
     robot, zero = grown(1), np.zeros(12)
     inverse = partial(robot.inverse_dynamics, zero, zero)
