@@ -12,7 +12,7 @@ this instant, [M18k] remark 4. Its body-fixed twist is X nu with nu = B(x) x'. T
 so that x', x'', ... are polynomials in nu, nu', ...: x' = nu, x'' = nu' - B' x', and so on.
 """
 
-from math import atan2, cos, sin
+from math import atan2, cos, prod, sin
 from typing import Any
 
 import numpy as np
@@ -115,7 +115,8 @@ def local_motion(
     """:func:`pose_coordinates` and :func:`local_rates` for poses (..., 4, 4) and nu, nu', ...
     (..., m, k): `count` coordinates, x', x'', ... (..., m, k), and the list of B, B', ..."""
     *shape, m, k = twists.shape
-    T, nu = (np.ascontiguousarray(x).reshape(-1, *x.shape[-2:]) for x in (poses, twists))
+    states = prod(shape)
+    T, nu = (np.ascontiguousarray(x).reshape(states, *x.shape[-2:]) for x in (poses, twists))
     found = np.empty((len(T), count)), np.empty_like(nu), np.empty((len(T), m, k, k))
     _compiled_batch(brackets, T, nu, *found, np.empty((m, k, k)))
     coordinates, rates, B = (x.reshape(*shape, *x.shape[1:]) for x in found)
