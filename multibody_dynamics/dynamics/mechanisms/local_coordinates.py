@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Array, ModelError, compiled, times
+from ..core import Array, ModelError, compiled, read_only, times
 from ..lie import se3
 
 ROUNDING = 1e-12  # relative; smaller components of the bracket of two screws
@@ -37,7 +37,7 @@ def structure_constants(screws: Array) -> Array | None:
     if np.abs(c @ screws - brackets).max() > rounding:
         return None
     terms = np.argwhere(np.abs(c) > rounding)
-    return np.column_stack([terms, c[tuple(terms.T)]])
+    return read_only(np.column_stack([terms, c[tuple(terms.T)]]))
 
 
 def local_rates(brackets: Any, twists: Any, rates: Any, matrices: Any, after: Any) -> None:

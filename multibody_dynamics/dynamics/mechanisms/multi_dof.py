@@ -86,7 +86,7 @@ class Link(NamedTuple):
     own: slice
     held: slice
     local: slice
-    chains: list[CompositeJoint]
+    chains: tuple[CompositeJoint, ...]
     projector: Array
     brackets: Array | None
 
@@ -303,7 +303,7 @@ class MultiDofModel:
     def _parts(self) -> tuple[MultibodyModel, tuple[Link, ...]]:
         A: list[Array] = []
         links: list[Link] = []
-        screws, names, rotors = [], [], []
+        screws, names, rotors, reserved = [], [], [], []
         end = 0
         for name, joint, parent, own, placement in zip(
             self.joint_names, self.joints, self.parents, self.coordinates, self.placements,
@@ -318,11 +318,13 @@ class MultiDofModel:
                 if brackets is None:
                     X, brackets = np.eye(6), structure_constants(np.eye(6))
                     labels = [f"{name}_about_{k + 1}" for k in range(6)]
+                    reserved += labels
                 at_pose = floating() if X[:, 3:].any() else spherical()
-            labels = [f"{name}_at_{k + 1}" for k in range(len(at_pose))] + labels
+            reserved += [f"{name}_held_{k + 1}" for k in range(len(at_pose))]
+            labels = reserved[len(reserved) - len(at_pose) :] + labels
             held = slice(end, end + len(at_pose))
             end += len(labels)
-            chains = [CompositeJoint(Y) for Y in (at_pose, X) if len(Y)]
+            chains = tuple(CompositeJoint(Y) for Y in (at_pose, X) if len(Y))
             projector = read_only(np.linalg.pinv(X.T))
             links.append(Link(own, held, slice(held.stop, end), chains, projector, brackets))
             rotors.append(np.zeros(len(labels)))
@@ -330,6 +332,11 @@ class MultiDofModel:
                 rotors[-1] += self.reflected_inertia[own]
             screws.append(np.concatenate([at_pose, X]) @ se3.Ad(A[-1]).T)
             names.append(labels)
+        for taken in set(reserved).intersection(self.coordinate_names):
+            raise ModelError(
+                f"robot '{self.name}': the coordinate name '{taken}' is reserved for the pose of a "
+                "joint in `tree`; choose another one"
+            )
         tree = model_from_screws(
             self.parents, screws, A, self.inertias, joint_names=names, body_names=self.body_names,
             gravity=self.gravity, name=self.name, reflected_inertia=np.concatenate(rotors),

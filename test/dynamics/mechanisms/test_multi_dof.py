@@ -522,7 +522,7 @@ def test_a_singular_parametrisation_is_named():
     q = np.zeros((3, robot.n))
     q[1, 1] = np.pi / 2
     with pytest.raises(
-        dyn.DynamicsError, match=r"'joint1'.*loses rank.*pitch of \+-90 deg.*Exponent"
+        dyn.DynamicsError, match=r"'joint1'.*loses rank.*pitch of \+-90 deg.*BodyFixed"
     ):
         robot.forward_dynamics(q, 0 * q, 0 * q)
     held = robot.hybrid_dynamics(q, 0 * q, prescribed=["joint1"], qdd=0 * q, tau=0 * q)
@@ -627,6 +627,7 @@ def test_invalid_robots_are_rejected():
         ({"inertias": -robot.inertias}, "body 'body1'.*mass"),
         ({"gravity": (0, 0)}, "gravity: expected shape"),
         ({"reflected_inertia": -np.ones(12)}, "coordinate 'joint1_1'"),
+        ({"coordinate_names": ("joint3_held_2", *"abcdefghijk")}, "'joint3_held_2' is reserved"),
     ):
         with pytest.raises(dyn.ModelError, match=message):
             replace(robot, **changes)
@@ -687,5 +688,7 @@ def test_a_model_is_immutable():
     robot = grown(3)
     assert repr(robot) == "<MultiDofModel 'robot': 5 joints, 12 coordinates>"
     assert not robot.inertias.flags.writeable
+    assert isinstance(robot.links, tuple)
+    assert not robot.links[2].brackets.flags.writeable
     with pytest.raises(AttributeError):
         robot.gravity = (0, 0, 0)
