@@ -23,6 +23,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core import (
     STATE_ROWS,
@@ -320,8 +321,9 @@ class MultiDofModel:
                     labels = [f"{name}_about_{k + 1}" for k in range(6)]
                     reserved += labels
                 at_pose = floating() if X[:, 3:].any() else spherical()
-            reserved += [f"{name}_held_{k + 1}" for k in range(len(at_pose))]
-            labels = reserved[len(reserved) - len(at_pose) :] + labels
+            holding = [f"{name}_held_{k + 1}" for k in range(len(at_pose))]
+            reserved += holding
+            labels = holding + labels
             held = slice(end, end + len(at_pose))
             end += len(labels)
             chains = tuple(CompositeJoint(Y) for Y in (at_pose, X) if len(Y))
@@ -524,13 +526,13 @@ class MultiDofModel:
         w, v = np.split(np.concatenate([joint.screws for joint in self.joints]) ** 2, 2, axis=1)
         return np.asarray(np.trace(whole[:3, :3]) * w.sum(axis=1) + whole[3, 3] * v.sum(axis=1))
 
-    def _scaled(self, M: Array, v: Array) -> Array:
+    def _scaled(self, M: Array, v: NDArray[np.intp]) -> Array:
         """M_vv of M (..., n, n) with a diagonal of ones, zero where it is rounding error."""
         inertia = np.diagonal(M, axis1=-2, axis2=-1)
         scale = np.where(inertia > ROUNDING * self._cancelled, inertia, np.inf) ** -0.5
         return (scale[..., :, None] * M * scale[..., None, :])[..., v, :][..., v]
 
-    def _singular(self, scaled: Array, v: Array, q: Array) -> DynamicsError:
+    def _singular(self, scaled: Array, v: NDArray[np.intp], q: Array) -> DynamicsError:
         """The DynamicsError for a singular M_vv (..., v, v), scaled, at q (..., n): a joint whose
         motion subspace loses rank, or else the one that moves most where no inertia resists."""
         resistance, motions = np.linalg.eigh(scaled.reshape(-1, len(v), len(v)))
