@@ -232,8 +232,8 @@ class ClosedChainModel(MultibodyModel):
             found = at_states(self, solver, solver, results, named, wrenches)
             motion, torques = (np.moveaxis(x, -2, 0) for x in found)
         else:
-            motion, torques = map(np.asarray, solver.batch(*states))
-            motion, torques = (x.reshape(-1, *shape, x.shape[-1]) for x in (motion, torques))
+            found = map(np.asarray, solver.batch(*states))
+            motion, torques = (x.reshape(len(x), *shape, x.shape[-1]) for x in found)
         return list(motion), list(torques), given
 
     def reaches(self, q: Any) -> NDArray[np.bool_]:

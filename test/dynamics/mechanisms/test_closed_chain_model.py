@@ -153,6 +153,14 @@ def test_a_pose_out_of_reach_has_no_numbers():
             compute(model, apart)
 
 
+def test_empty_batches():
+    model, _, rows = case("delta")
+    none = rows[:3, None][:, :0]
+    for wrenches in (None, {"platform": np.zeros((0, 3, 6))}):
+        assert rigid.inverse_dynamics(model, *none, wrenches=wrenches).tau.shape == (0, model.n)
+        assert rigid.forward_dynamics(model, *none, wrenches=wrenches).shape == (0, model.n)
+
+
 @pytest.mark.parametrize("wrenches", [None, {"platform": np.ones((3, 6))}], ids=["free", "loaded"])
 def test_the_state_of_a_batch_that_cannot_be_reached_is_named(wrenches):
     model, _, rows = case("delta")
