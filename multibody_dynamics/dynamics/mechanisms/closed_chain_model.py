@@ -232,7 +232,7 @@ class ClosedChainModel(MultibodyModel):
             found = at_states(self, solver, solver, results, named, wrenches)
             motion, torques = (np.moveaxis(x, -2, 0) for x in found)
         else:
-            found = map(np.asarray, solver.batch(*states))
+            found = [np.asarray(x) for x in solver.batch(*states)]
             motion, torques = (x.reshape(len(x), *shape, x.shape[-1]) for x in found)
         return list(motion), list(torques), given
 
