@@ -96,8 +96,13 @@ def _least_step(system: ConstrainedModel, q: Array, A: Array, left: Array, free:
     try:
         L = np.linalg.cholesky(M)
     except np.linalg.LinAlgError:
+        inertia, motions = np.linalg.eigh(M)
+        motion = abs(motions[np.argmin(inertia[:, 0]), :, 0])
+        joint = system.tree.joint_names[free[np.argmax(motion > 0.5 * motion.max())]]
         raise DynamicsError(
-            f"robot '{system.tree.name}': the mass matrix is singular and defines no metric"
+            f"robot '{system.tree.name}': the mass matrix is singular and defines no metric: joint "
+            f"'{joint}' moves without inertia; list it as independent, as `fixed` for `assemble` "
+            "and `consistent_motion`, or give the body that it moves inertia"
         ) from None
     AL = np.swapaxes(np.linalg.solve(L, np.swapaxes(A[..., free], -1, -2)), -1, -2)
     inverse = np.linalg.pinv(AL, rcond=system.rank_tolerance)

@@ -32,6 +32,7 @@ from ..codegen import Program
 from ..core import (
     STATE_ROWS,
     Array,
+    DynamicsError,
     InputError,
     ModelError,
     answers,
@@ -224,19 +225,16 @@ class ClosedChainModel(MultibodyModel):
         if given == 0:
             raise InputError("robots with loops require q")
         solver = self.solver(ConstrainedInverseDynamicsSolver)
-        applied = wrench_rows(self, wrenches)
-        full = broadcast_shapes(("states", "wrenches"), (shape, applied.shape[:-2]))
-        states = spread(states.reshape(*shape, 5, self.n), full, (5, self.n))
-        motion = np.empty((5, len(states), self.body_count))
-        torques = np.empty((3, len(states), self.n))
+        states = np.moveaxis(states, 1, 0)
         if wrenches:
-            for k, W in enumerate(spread(applied, full, applied.shape[-2:])):
-                solver.applied_wrenches[:] = W.reshape(-1, 3, 6)
-                motion[:, k : k + 1], torques[:, k : k + 1] = solver.batch(*states[k][:, None])
+            named = dict(zip(STATE_ROWS, states.reshape(5, *shape, self.n), strict=True))
+            results = solver.motion, solver.result
+            found = at_states(self, solver, solver, results, named, wrenches)
+            motion, torques = (np.moveaxis(x, -2, 0) for x in found)
         else:
-            motion[:], torques[:] = solver.batch(*np.moveaxis(states, 1, 0))
-        shaped = [list(x.reshape(len(x), *full, x.shape[-1])) for x in (motion, torques)]
-        return shaped[0], shaped[1], given
+            found = [np.asarray(x) for x in solver.batch(*states)]
+            motion, torques = (x.reshape(len(x), *shape, x.shape[-1]) for x in found)
+        return list(motion), list(torques), given
 
     def reaches(self, q: Any) -> NDArray[np.bool_]:
         q = as_array("q", q, (self.n,), self.joint_names)
@@ -417,7 +415,7 @@ def at_states(
     `solve`, with each state of the `rows` (..., n) and each of the wrenches.
 
     Raises InputError for wrong shapes or names, NaN, infinity, or a base, and the errors of the
-    solver.
+    solver, which name the state.
     """
     _at_rest(model, base)
     given = [as_array(name, row, (model.n,), model.joint_names) for name, row in rows.items()]
@@ -430,7 +428,10 @@ def at_states(
     for k, (state, load) in enumerate(zip(states, loads, strict=True)):
         solver.start_from(model.assembled)
         solver.applied_wrenches[:] = load.reshape(-1, 3, 6)
-        solve(*state)
+        try:
+            solve(*state)
+        except DynamicsError:
+            raise solver.failure(k) from None
         for one, each in zip(found, results, strict=True):
             one[k] = each
     return [each.reshape(*full, *each.shape[1:]) for each in found]

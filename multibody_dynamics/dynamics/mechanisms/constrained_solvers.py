@@ -264,10 +264,12 @@ class LoopSolver(SpecialisingSolver):
 
     def _run(self) -> None:
         if not self.update():
-            raise self._fail()
+            raise self.failure()
 
-    def _fail(self, state: str = "") -> DynamicsError:
-        return DynamicsError(f"robot '{self.model.name}'{state}: {self.problem()}")
+    def failure(self, state: int | None = None) -> DynamicsError:
+        """The error of the last update, with the number of its state if it is one of many."""
+        where = "" if state is None else f", state {state}"
+        return DynamicsError(f"robot '{self.model.name}'{where}: {self.problem()}")
 
 
 class ConstrainedInverseDynamicsSolver(LoopSolver):
@@ -367,7 +369,7 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
 
     def _run_general(self) -> None:
         if not self._general():
-            raise self._fail()
+            raise self.failure()
 
     def _agrees(self, moving: bool, address: int) -> bool:
         start = self._vectors[at.START, : self.model.n].copy()
@@ -467,7 +469,7 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
             self._closure[:] = np.nan
         done = self._bound(states, motions, results)()
         if done < len(states):
-            raise self._fail(f", state {done}")
+            raise self.failure(done)
         tau, tau_dot, tau_ddot = np.swapaxes(results, 0, 1)
         return np.swapaxes(motions, 0, 1), (tau, tau_dot, tau_ddot)
 

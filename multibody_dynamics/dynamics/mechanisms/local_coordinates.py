@@ -12,12 +12,12 @@ this instant, [M18k] remark 4. Its body-fixed twist is X nu with nu = B(x) x'. T
 so that x', x'', ... are polynomials in nu, nu', ...: x' = nu, x'' = nu' - B' x', and so on.
 """
 
-from math import atan2, cos, sin
+from math import atan2, cos, prod, sin
 from typing import Any
 
 import numpy as np
 
-from ..core import Array, ModelError, compiled, times
+from ..core import Array, ModelError, compiled, read_only, times
 from ..lie import se3
 
 ROUNDING = 1e-12  # relative; smaller components of the bracket of two screws
@@ -37,7 +37,7 @@ def structure_constants(screws: Array) -> Array | None:
     if np.abs(c @ screws - brackets).max() > rounding:
         return None
     terms = np.argwhere(np.abs(c) > rounding)
-    return np.column_stack([terms, c[tuple(terms.T)]])
+    return read_only(np.column_stack([terms, c[tuple(terms.T)]]))
 
 
 def local_rates(brackets: Any, twists: Any, rates: Any, matrices: Any, after: Any) -> None:
@@ -115,7 +115,8 @@ def local_motion(
     """:func:`pose_coordinates` and :func:`local_rates` for poses (..., 4, 4) and nu, nu', ...
     (..., m, k): `count` coordinates, x', x'', ... (..., m, k), and the list of B, B', ..."""
     *shape, m, k = twists.shape
-    T, nu = (np.ascontiguousarray(x).reshape(-1, *x.shape[-2:]) for x in (poses, twists))
+    states = prod(shape)
+    T, nu = (np.ascontiguousarray(x).reshape(states, *x.shape[-2:]) for x in (poses, twists))
     found = np.empty((len(T), count)), np.empty_like(nu), np.empty((len(T), m, k, k))
     _compiled_batch(brackets, T, nu, *found, np.empty((m, k, k)))
     coordinates, rates, B = (x.reshape(*shape, *x.shape[1:]) for x in found)

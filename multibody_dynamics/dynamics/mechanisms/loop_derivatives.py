@@ -247,7 +247,7 @@ class ConstrainedForwardDynamicsDerivativesSolver(ConstrainedForwardDynamicsSolv
         self._checked_motion.take((q, qd, qdd))
         self.passive_torque[self.system.actuated_indices] = 0.0
         if not self._inverse():
-            raise self._fail()
+            raise self.failure()
         return self.inverse_results
 
 

@@ -120,8 +120,8 @@ class CompositeJoint(Joint):
 
     singularity = (
         "where its axes become dependent: for yaw, pitch and roll at a pitch of +-90 deg. Stay "
-        "away from it, reorder the axes to move it out of the workspace, or use an "
-        "ExponentialJoint, which is singular only at a full turn"
+        "away from it, reorder the axes to move it out of the workspace, or use a BodyFixedJoint "
+        "for a ball or free joint, which is singular nowhere"
     )
 
     def pose(self, q: Any) -> Array:
@@ -218,8 +218,9 @@ class BodyFixedJoint(ExponentialJoint):
             )
 
     def _rates(self, rows: list[Array]) -> list[Array]:
-        S = np.broadcast_to(self.screws.T, (*rows[0].shape[:-1], 6, self.degrees))
-        return [S] + [np.zeros_like(S)] * (len(rows) - 1)
+        rates = np.zeros((len(rows), *rows[0].shape[:-1], 6, self.degrees))
+        rates[0] = self.screws.T
+        return list(rates)
 
 
 def _dexp_rates(A: list[Array]) -> list[Array]:

@@ -23,6 +23,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core import (
     STATE_ROWS,
@@ -53,12 +54,12 @@ from ..model import (
     spherical,
 )
 from ..rigid import (
+    ROUNDING,
     BaseMotion,
     BodyMotion,
     HybridDynamics,
     InverseDynamics,
     Wrenches,
-    articulated_bodies,
     forward_kinematics,
     hybrid_dynamics,
     inverse_dynamics,
@@ -67,7 +68,8 @@ from ..rigid import (
 from .local_coordinates import local_motion, structure_constants
 from .motion_subspaces import CompositeJoint, Joint
 
-LOST_RANK = 1e-5  # least singular value of S, columns scaled to one, at which S is singular
+LOST_RANK = 1e-5  # least singular value of S, screws scaled to one, at which S is singular
+LOST_PIVOT = 1e-13  # least pivot of a mass matrix, diagonal scaled to one, that is not rounding
 
 
 class Link(NamedTuple):
@@ -85,7 +87,7 @@ class Link(NamedTuple):
     own: slice
     held: slice
     local: slice
-    chains: list[CompositeJoint]
+    chains: tuple[CompositeJoint, ...]
     projector: Array
     brackets: Array | None
 
@@ -161,7 +163,7 @@ class MultiDofModel:
         if (self.reflected_inertia < 0).any():
             wrong = self.coordinate_names[int(np.argmin(self.reflected_inertia))]
             raise ModelError(f"coordinate '{wrong}': a reflected inertia cannot be negative")
-        self.tree  # noqa: B018  # its checks
+        self._parts  # noqa: B018  # its checks
 
     def _set_names(self, kind: str, given: Sequence[str], default: Sequence[str]) -> None:
         names = tuple(given) or tuple(default)
@@ -214,7 +216,7 @@ class MultiDofModel:
             gravity=model.gravity,
             reflected_inertia=model.reflected_inertia,
         )
-        vars(robot)["_tree"] = model, robot._tree[1]  # the same robot, without rounding its screws
+        vars(robot)["_parts"] = model, robot.links  # the same robot, without rounding its screws
         return robot
 
     def __reduce__(self) -> tuple[Any, tuple[()]]:
@@ -247,16 +249,30 @@ class MultiDofModel:
 
     @property
     def tree(self) -> MultibodyModel:
-        """The same robot of joints with one degree of freedom each, for all other functions of this
+        """The same robot of joints with one degree of freedom each, for other functions of this
         library. A joint that is not composite has two groups of coordinates: x, y, z, yaw, pitch,
-        roll of its pose, or only the last three, held at rest; and those about it, at zero."""
-        return self._tree[0]
+        roll of its pose, or only the last three, held at rest; and those about it, at zero. One of
+        the groups is redundant, and makes the mass matrix of the tree singular: inverse dynamics
+        take it, also with loops, and hybrid dynamics with the :attr:`held_joints` prescribed;
+        forward dynamics, their derivatives and :func:`.closed_chain` do not.
+
+        Raises ModelError for such a joint with a reflected inertia, which acts on its q'': only the
+        methods of this class know it.
+        """
+        for name, link in zip(self.joint_names, self.links, strict=True):
+            if link.brackets is not None and self.reflected_inertia[link.own].any():
+                raise ModelError(
+                    f"joint '{name}': `tree` cannot represent its reflected inertia "
+                    f"{self.reflected_inertia[link.own]}, which is not that of a joint with one "
+                    "degree of freedom; use the methods of the model, or set it to zero"
+                )
+        return self._tree
 
     @property
     def held_joints(self) -> tuple[str, ...]:
         """The joints of :attr:`tree` that hold poses: at rest, and without torque if the joints
-        about these poses have none. A mechanism of `tree` with loops lists them as actuated,
-        and as independent."""
+        about these poses have none. Hybrid dynamics of `tree` prescribe them; a mechanism of `tree`
+        with loops lists them as actuated, and as independent. Raises the error of `tree`."""
         return tuple(name for link in self.links for name in self.tree.joint_names[link.held])
 
     def recentred(self, x: Any) -> Array:
@@ -275,15 +291,20 @@ class MultiDofModel:
         return x
 
     @property
-    def links(self) -> list[Link]:
+    def links(self) -> tuple[Link, ...]:
         """The joints in :attr:`tree`."""
-        return self._tree[1]
+        return self._parts[1]
+
+    @property
+    def _tree(self) -> MultibodyModel:
+        """:attr:`tree`, without the reflected inertias of joints that are not composite."""
+        return self._parts[0]
 
     @cached_property
-    def _tree(self) -> tuple[MultibodyModel, list[Link]]:
+    def _parts(self) -> tuple[MultibodyModel, tuple[Link, ...]]:
         A: list[Array] = []
         links: list[Link] = []
-        screws, names, rotors = [], [], []
+        screws, names, rotors, reserved = [], [], [], []
         end = 0
         for name, joint, parent, own, placement in zip(
             self.joint_names, self.joints, self.parents, self.coordinates, self.placements,
@@ -298,11 +319,14 @@ class MultiDofModel:
                 if brackets is None:
                     X, brackets = np.eye(6), structure_constants(np.eye(6))
                     labels = [f"{name}_about_{k + 1}" for k in range(6)]
+                    reserved += labels
                 at_pose = floating() if X[:, 3:].any() else spherical()
-            labels = [f"{name}_at_{k + 1}" for k in range(len(at_pose))] + labels
+            holding = [f"{name}_held_{k + 1}" for k in range(len(at_pose))]
+            reserved += holding
+            labels = holding + labels
             held = slice(end, end + len(at_pose))
             end += len(labels)
-            chains = [CompositeJoint(Y) for Y in (at_pose, X) if len(Y)]
+            chains = tuple(CompositeJoint(Y) for Y in (at_pose, X) if len(Y))
             projector = read_only(np.linalg.pinv(X.T))
             links.append(Link(own, held, slice(held.stop, end), chains, projector, brackets))
             rotors.append(np.zeros(len(labels)))
@@ -310,11 +334,16 @@ class MultiDofModel:
                 rotors[-1] += self.reflected_inertia[own]
             screws.append(np.concatenate([at_pose, X]) @ se3.Ad(A[-1]).T)
             names.append(labels)
+        for taken in set(reserved).intersection(self.coordinate_names):
+            raise ModelError(
+                f"robot '{self.name}': the coordinate name '{taken}' is reserved for the pose of a "
+                "joint in `tree`; choose another one"
+            )
         tree = model_from_screws(
             self.parents, screws, A, self.inertias, joint_names=names, body_names=self.body_names,
             gravity=self.gravity, name=self.name, reflected_inertia=np.concatenate(rotors),
         )  # fmt: skip
-        return tree, links
+        return tree, tuple(links)
 
     def in_tree(
         self, q: Any, qd: Any | None = None, qdd: Any | None = None, qddd: Any | None = None,
@@ -322,29 +351,32 @@ class MultiDofModel:
     ) -> list[Array]:  # fmt: skip
         """The given q, q', ... (..., n) as those of the joints of :attr:`tree`, each (..., N).
 
-        All functions of this library accept them with `tree`. Of a :class:`.BodyFixedJoint`, the
-        tree's coordinates of the same names have the velocities nu, and its columns of a Jacobian,
-        of the mass matrix and of derivatives belong to them. Raises InputError for wrong shapes,
-        gaps, NaN or infinity.
+        Of a :class:`.BodyFixedJoint`, the coordinates x of the tree that have the same names have
+        the velocities x' = nu, and the columns of a Jacobian and of the mass matrix belong to them.
+        Derivatives by x and x', and J', do not: x'' is not nu'. Raises InputError for wrong shapes,
+        gaps, NaN or infinity, and the error of :attr:`tree`.
         """
+        self.tree  # noqa: B018  # its ModelError
         states, given = self._states(q, qd, qdd, qddd, qdddd)
         return self._in_tree(states, given).rows
 
     def _in_tree(self, states: Array, given: int) -> _TreeMotion:
         """The motion of the tree for states (..., 5, n), of which `given` rows are known."""
-        x = np.zeros((*states.shape[:-1], self.tree.n))
+        x = np.zeros((*states.shape[:-1], self._tree.n))
         maps: list[tuple[list[Array], list[Array]]] = []
         for joint, link in zip(self.joints, self.links, strict=True):
-            rows = [states[..., k, link.own] for k in range(max(given, 2))]
+            rows = [states[..., k, link.own] for k in range(given)]
             maps.append(([], []))
             if link.brackets is None:
                 x[..., link.local] = states[..., link.own]
                 continue
-            B_i = [link.projector @ S for S in joint.subspace_rates(*rows[:-1])]
-            nu = np.stack(product_rule.apply(B_i, rows[1:]), axis=-2)
+            B_i = [link.projector @ S for S in joint.subspace_rates(*rows[:-1])] if rows[1:] else []
+            nu = np.zeros((*rows[0].shape[:-1], given - 1, len(link.projector)))
+            for k, rate in enumerate(product_rule.apply(B_i, rows[1:])):
+                nu[..., k, :] = rate
             held = link.held.stop - link.held.start
             found = local_motion(link.brackets, joint.pose(rows[0]), nu, held)
-            x[..., 0, link.held], x[..., 1 : len(rows), link.local], B = found
+            x[..., 0, link.held], x[..., 1:given, link.local], B = found
             maps[-1] = B_i, B
         return _TreeMotion([x[..., k, :] for k in range(given)], maps)
 
@@ -363,7 +395,7 @@ class MultiDofModel:
         if given == 0:
             raise InputError("kinematics requires q")
         rows, bodies = self._in_tree(states, given).rows, [x.local.stop - 1 for x in self.links]
-        pose, *rates = forward_kinematics(self.tree, *rows, base=base, representation="body")
+        pose, *rates = forward_kinematics(self._tree, *rows, base=base, representation="body")
         own = (None if rate is None else rate[..., bodies, :] for rate in rates)
         return BodyMotion(pose[..., bodies, :, :], *own)
 
@@ -383,7 +415,7 @@ class MultiDofModel:
             G[..., link.local, link.own] = B_i[0] if B_i else np.eye(len(link.projector))
             if B_i:
                 rotors[link.own] = self.reflected_inertia[link.own]
-        return transposed(G) @ mass_matrix(self.tree, x[0]) @ G + np.diag(rotors)
+        return transposed(G) @ mass_matrix(self._tree, x[0]) @ G + np.diag(rotors)
 
     def inverse_dynamics(
         self, q: Any, qd: Any, qdd: Any, qddd: Any | None = None, qdddd: Any | None = None, *,
@@ -403,7 +435,7 @@ class MultiDofModel:
         self, states: Array, motion: _TreeMotion, wrenches: Wrenches | None, base: BaseMotion | None
     ) -> InverseDynamics:
         found = inverse_dynamics(
-            self.tree, *motion.rows, wrenches=self._named(wrenches), base=base,
+            self._tree, *motion.rows, wrenches=self._named(wrenches), base=base,
             representation="body",
         )  # fmt: skip
         Q = [rate for rate in found if rate is not None]
@@ -424,11 +456,12 @@ class MultiDofModel:
         self, q: Any, qd: Any, tau: Any, *, wrenches: Wrenches | None = None,
         base: BaseMotion | None = None,
     ) -> Array:  # fmt: skip
-        """Forward dynamics: q'' (..., n) under the torques `tau` (..., n), [K12] Table 3.
+        """Forward dynamics: q'' (..., n) under the torques `tau` (..., n), [K12] (32).
 
+        Composite joints by the recursion of Table 3, O(n); others by the mass matrix, O(n^3).
         `wrenches` and `base` are those of :meth:`inverse_dynamics`. Raises InputError for wrong
-        shapes or names, NaN or infinity; DynamicsError if the coordinates of a joint are singular
-        or if a joint moves no inertia.
+        shapes or names, NaN or infinity; DynamicsError if the mass matrix is singular, by the
+        coordinates of a joint, or because it moves no inertia.
         """
         known = {"prescribed": (), "qdd": np.zeros(self.n), "tau": tau}
         return self.hybrid_dynamics(q, qd, **known, wrenches=wrenches, base=base).qdd
@@ -437,8 +470,9 @@ class MultiDofModel:
         self, q: Any, qd: Any, *, prescribed: Sequence[str | int], qdd: Any, tau: Any,
         wrenches: Wrenches | None = None, base: BaseMotion | None = None,
     ) -> HybridDynamics:  # fmt: skip
-        """Accelerations of the free joints, torques of the `prescribed` ones; [K12] Table 4.
+        """Accelerations of the free joints, torques of the `prescribed` ones; [K12] (33).
 
+        Composite joints by the recursion of Table 4, O(n); others by the mass matrix, O(n^3).
         `prescribed` are names or indices of joints. `qdd` (..., n) is used for the prescribed
         joints, `tau` (..., n) for the free ones; all other entries may be NaN. Other arguments and
         errors are those of :meth:`forward_dynamics`; a DynamicsError concerns free joints only.
@@ -453,45 +487,73 @@ class MultiDofModel:
         )
         qdd = as_partial("qdd", qdd, is_held, self.coordinate_names)
         tau = as_partial("tau", tau, ~is_held, self.coordinate_names)
-        links = self.links
-        free = [i for i in range(len(links)) if i not in held]
-        stays = np.ones(self.tree.n, dtype=bool)
-        for i in free:
-            stays[links[i].local] = False
-        fixed = np.flatnonzero(stays).tolist()
-        shape = broadcast_shapes(("states", "qdd"), (states.shape[:-2], qdd.shape[:-1]))
+        shape = broadcast_shapes(
+            ("states", "qdd", "tau"), (states.shape[:-2], qdd.shape[:-1], tau.shape[:-1])
+        )
         states = np.array(np.broadcast_to(states, (*shape, 5, self.n)))
         states[..., 2, :] = qdd
-        motion = self._in_tree(states, 3)
-        try:
-            if self.tree.n == self.n:  # the coordinates of the tree are those of the joints
+        motion, q, v = self._in_tree(states, 3), states[..., 0, :], np.flatnonzero(~is_held)
+        if self._tree.n == self.n:  # the coordinates of the tree are those of the joints
+            try:
                 return hybrid_dynamics(
-                    self.tree, *motion.rows[:2], prescribed=fixed, qdd=qdd, tau=tau,
-                    wrenches=self._named(wrenches), base=base,
+                    self._tree, *motion.rows[:2], prescribed=np.flatnonzero(is_held).tolist(),
+                    qdd=qdd, tau=tau, wrenches=self._named(wrenches), base=base,
                 )  # fmt: skip
-            articulated_bodies(self.tree, motion.rows[0], prescribed=fixed)
-        except DynamicsError:
-            self._check_ranks(free, states[..., 0, :])
-            raise
-        self._check_ranks([i for i in free if links[i].brackets is not None], states[..., 0, :])
-        M, bias = self._mass_matrix(motion), self._torques(states, motion, wrenches, base).tau
-        v = ~is_held
+            except DynamicsError:
+                raise self._singular(self._scaled(self._mass_matrix(motion), v), v, q) from None
+        M = self._mass_matrix(motion)
+        scaled = self._scaled(M, v)
+        try:
+            pivots = np.diagonal(np.linalg.cholesky(scaled), axis1=-2, axis2=-1) ** 2
+            is_regular = np.min(pivots, initial=1.0) > LOST_PIVOT
+        except np.linalg.LinAlgError:
+            is_regular = False
+        if not is_regular:
+            raise self._singular(scaled, v, q)
+        bias = self._torques(states, motion, wrenches, base).tau
         rest = tau - bias
         qdd, tau = (np.array(np.broadcast_to(row, rest.shape)) for row in (qdd, tau))
         qdd[..., v] = np.linalg.solve(M[..., v, :][..., v], rest[..., v, None])[..., 0]
         tau[..., is_held] = (bias + times(M[..., v], qdd[..., v]))[..., is_held]
         return HybridDynamics(qdd, tau)
 
-    def _check_ranks(self, indices: Sequence[int], q: Array) -> None:
-        """DynamicsError if the motion subspace of one of these joints loses rank at q (..., n)."""
-        for i in indices:
-            S = self.joints[i].subspace(q[..., self.coordinates[i]])
-            S = S / np.linalg.norm(S, axis=-2, keepdims=True)
-            if np.min(np.linalg.svd(S, compute_uv=False), initial=1.0) < LOST_RANK:
-                raise DynamicsError(
+    @cached_property
+    def _cancelled(self) -> Array:
+        """(n,) diagonal of the mass matrix if all bodies moved with each joint, a bound on the
+        terms that cancel in it."""
+        to_body = se3.Ad(se3.inverse(self._tree.poses))
+        whole = np.sum(transposed(to_body) @ self._tree.inertias @ to_body, axis=0)
+        w, v = np.split(np.concatenate([joint.screws for joint in self.joints]) ** 2, 2, axis=1)
+        return np.asarray(np.trace(whole[:3, :3]) * w.sum(axis=1) + whole[3, 3] * v.sum(axis=1))
+
+    def _scaled(self, M: Array, v: NDArray[np.intp]) -> Array:
+        """M_vv of M (..., n, n) with a diagonal of ones, zero where it is rounding error."""
+        inertia = np.diagonal(M, axis1=-2, axis2=-1)
+        scale = np.where(inertia > ROUNDING * self._cancelled, inertia, np.inf) ** -0.5
+        return (scale[..., :, None] * M * scale[..., None, :])[..., v, :][..., v]
+
+    def _singular(self, scaled: Array, v: NDArray[np.intp], q: Array) -> DynamicsError:
+        """The DynamicsError for a singular M_vv (..., v, v), scaled, at q (..., n): a joint whose
+        motion subspace loses rank, or else the one that moves most where no inertia resists."""
+        resistance, motions = np.linalg.eigh(scaled.reshape(-1, len(v), len(v)))
+        k = int(np.argmin(resistance[:, 0]))
+        q, most = q.reshape(-1, self.n)[k], v[np.argmax(abs(motions[k, :, 0]))]
+        free = [i for i, own in enumerate(self.coordinates) if own.start in v]
+        for i in free:
+            joint = self.joints[i]
+            S = joint.subspace(q[self.coordinates[i]]) / np.linalg.norm(joint.screws, axis=1)
+            if np.linalg.svd(S, compute_uv=False)[-1] < LOST_RANK:
+                return DynamicsError(
                     f"joint '{self.joint_names[i]}' of robot '{self.name}': its coordinates are "
-                    f"singular here; the motion subspace loses rank {self.joints[i].singularity}"
+                    f"singular here; the motion subspace loses rank {joint.singularity}"
                 )
+        i = next(i for i in free if most < self.coordinates[i].stop)
+        return DynamicsError(
+            f"robot '{self.name}': the mass matrix is singular at q = {q}: joint "
+            f"'{self.joint_names[i]}' has no inertia to accelerate in some direction; give body "
+            f"'{self.body_names[i]}' or the bodies that it carries mass and inertia, or prescribe "
+            "the motion of the joint"
+        )
 
     def _states(self, *rows: Any) -> tuple[Array, int]:
         """q, q', ... as states (..., 5, n), and the number of rows given."""

@@ -68,8 +68,8 @@ class MultiDofInverseDynamicsSolver(IndependentCopies):
     state : (5, n) rows q ... q'''', rad or m and per s^k; the last four are nu and its derivatives
         for a :class:`.BodyFixedJoint`.
     result : (3, n) rows Q, Q', Q'', N m or N and per s^k.
-    tree : the :class:`.InverseDynamicsSolver` of `robot.tree`: it has `move_base`, and
-        `applied_wrenches`, in which body i has the row `robot.tree.body_index(name)`.
+    tree : the :class:`.InverseDynamicsSolver` of its tree: it has `move_base`, and
+        `applied_wrenches`, in which a body has the row `solver.tree.model.body_index(name)`.
 
     Raises InputError for joints other than composite ones and those with body-fixed rates.
     """
@@ -96,7 +96,7 @@ class MultiDofInverseDynamicsSolver(IndependentCopies):
         self.poses: Array = np.tile(np.eye(4), (count, 1, 1))
         self.state: Array = np.zeros((5, robot.n))
         self.result: Array = np.zeros((3, robot.n))
-        self.tree = InverseDynamicsSolver(robot.tree, "body")
+        self.tree = InverseDynamicsSolver(robot._tree, "body")
         self._links, self._brackets = np.array(links), np.concatenate(terms)
         self._matrices, self._after = np.zeros((count, 4, 6, 6)), np.empty((4, 6, 6))
         self._rotors = rotors

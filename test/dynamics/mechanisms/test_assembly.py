@@ -3,6 +3,8 @@
 
 """Closed configurations and consistent motions, against 40-digit series and least squares."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -84,6 +86,19 @@ def test_bars_that_are_too_short():
     system = dyn.mechanisms.ConstrainedModel(m.system.tree, [short])
     with pytest.raises(dyn.DynamicsError, match=r"no configuration found.*loop 'pin': translation"):
         dyn.mechanisms.assemble(system, m.start, fixed=["crank"])
+
+
+def test_a_joint_without_inertia_is_named():
+    m = four_bar()
+    tree = m.system.tree
+    only_crank = tree.link_inertias * np.array([1.0, 0.0, 0.0])[:, None, None]
+    light = replace(m.system, tree=replace(tree, link_inertias=only_crank))
+    with pytest.raises(dyn.DynamicsError, match=r"no metric: joint 'rocker'.*list it as independ"):
+        dyn.mechanisms.assemble(light, m.start, fixed=["coupler"])
+    with pytest.raises(dyn.DynamicsError, match=r"no metric: joint 'coupler'"):
+        dyn.mechanisms.assemble(light, m.start, fixed=["rocker"])
+    closed = dyn.mechanisms.assemble(light, m.q, fixed=["coupler", "rocker"])
+    np.testing.assert_allclose(closed, m.q, atol=1e-12)
 
 
 def test_too_many_fixed_joints():

@@ -153,6 +153,26 @@ def test_a_pose_out_of_reach_has_no_numbers():
             compute(model, apart)
 
 
+def test_empty_batches():
+    model, _, rows = case("delta")
+    none = rows[:3, None][:, :0]
+    for wrenches in (None, {"platform": np.zeros((0, 3, 6))}):
+        assert rigid.inverse_dynamics(model, *none, wrenches=wrenches).tau.shape == (0, model.n)
+        assert rigid.forward_dynamics(model, *none, wrenches=wrenches).shape == (0, model.n)
+
+
+@pytest.mark.parametrize("wrenches", [None, {"platform": np.ones((3, 6))}], ids=["free", "loaded"])
+def test_the_state_of_a_batch_that_cannot_be_reached_is_named(wrenches):
+    model, _, rows = case("delta")
+    far = np.repeat(rows[:3, None], 3, axis=1)
+    far[0, 2] += 50.0
+    for function in (
+        rigid.inverse_dynamics, rigid.forward_dynamics, rigid.inverse_dynamics_derivatives,
+    ):  # fmt: skip
+        with pytest.raises(dyn.DynamicsError, match=r"', state 2: loop '"):
+            function(model, *far, wrenches=wrenches)
+
+
 def test_other_gravity_loads_and_rotors_count_as_in_the_tree():
     model, motion, (q, *_) = case("five-bar")
     assert repr(model) == f"<ClosedChainModel '{model.name}' with 2 motors, 1 loops>"

@@ -16,6 +16,7 @@ from scipy.linalg import expm
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
 from multibody_dynamics.dynamics.mechanisms.motion_subspaces import (
+    BodyFixedJoint,
     CompositeJoint,
     ExponentialJoint,
     SphericalJoint,
@@ -117,6 +118,19 @@ def test_subspaces_and_their_derivatives_are_exact(joint):
         assert float(np.abs(S - exact_S).max()) < 2e-14 * size
     np.testing.assert_allclose(joint.subspace(state[0]), rates[0], atol=2e-15)
     np.testing.assert_allclose(joint.subspace_dot(*state[:2]), rates[1], atol=2e-15)
+
+
+@pytest.mark.parametrize(
+    "joint", [*JOINTS.values(), BodyFixedJoint.spherical()], ids=[*JOINTS, "body-fixed"]
+)
+def test_the_arrays_of_a_subspace_belong_to_the_caller(joint):
+    rates = joint.subspace_rates(*np.zeros((4, 2, joint.degrees)))
+    before = [S.copy() for S in rates]
+    for k, S in enumerate(rates):
+        S[0, 0, 0] = 9.0 + k
+    for k, (S, was) in enumerate(zip(rates, before, strict=True)):
+        was[0, 0, 0] = 9.0 + k
+        np.testing.assert_array_equal(S, was)
 
 
 def test_yaw_pitch_and_roll_turn_about_z_y_and_x():

@@ -489,6 +489,17 @@ def test_kinematics_of_body_fixed_rates():
         assert error(rate[:, 0, :3], nu) < 1e-14
 
 
+def test_poses_need_no_motion_subspace():
+    class Posed(ExponentialJoint):
+        def _rates(self, rows):
+            raise AssertionError
+
+    twin = grown(5, base=ExponentialJoint.floating())
+    robot = replace(twin, joints=(Posed(np.eye(6)), *twin.joints[1:]))
+    q = draw(robot.n, 1, 2, seed=3)[0]
+    np.testing.assert_array_equal(robot.forward_kinematics(q).pose, twin.forward_kinematics(q).pose)
+
+
 def test_joints_whose_motions_form_no_group():
     """A homokinetic joint, exp(X_1 q_1 + X_2 q_2): power, and the dynamics invert each other."""
     bent = ExponentialJoint(joints.universal((0.1, 0, 0), (1, 0, 0), (0, 1, 0)))
@@ -511,16 +522,17 @@ def test_a_singular_parametrisation_is_named():
     q = np.zeros((3, robot.n))
     q[1, 1] = np.pi / 2
     with pytest.raises(
-        dyn.DynamicsError, match=r"'joint1'.*loses rank.*pitch of \+-90 deg.*Exponent"
+        dyn.DynamicsError, match=r"'joint1'.*loses rank.*pitch of \+-90 deg.*BodyFixed"
     ):
         robot.forward_dynamics(q, 0 * q, 0 * q)
     held = robot.hybrid_dynamics(q, 0 * q, prescribed=["joint1"], qdd=0 * q, tau=0 * q)
     assert np.isfinite(held.tau).all()
     vector = replace(robot, joints=(ExponentialJoint.spherical(), *robot.joints[1:]))
     q[:] = 0
-    q[2, :3] = 2 * np.pi * np.array([0.6, 0, 0.8])
-    with pytest.raises(dyn.DynamicsError, match=r"'joint1'.*full turn.*se3\.log"):
-        vector.forward_dynamics(q, 0 * q, 0 * q)
+    for axis in ([0.6, 0, 0.8], [0, 0, 1]):
+        q[2, :3] = 2 * np.pi * np.array(axis)
+        with pytest.raises(dyn.DynamicsError, match=r"'joint1'.*full turn.*se3\.log"):
+            vector.forward_dynamics(q, 0 * q, 0 * q)
 
 
 def test_a_body_without_inertia_is_named():
@@ -528,10 +540,44 @@ def test_a_body_without_inertia_is_named():
     robot = MultiDofModel(
         parents=(-1,), joints=(SphericalJoint(),), placements=[np.eye(4)], inertias=[point]
     )
-    with pytest.raises(dyn.DynamicsError, match=r"'joint1_3'.*no inertia.*'body1'"):
+    with pytest.raises(dyn.DynamicsError, match=r"'joint1' has no inertia.*'body1'"):
         robot.forward_dynamics(np.zeros(3), np.zeros(3), np.zeros(3))
     with_rotor = replace(robot, reflected_inertia=[0.1, 0.1, 0.1])
     assert np.isfinite(with_rotor.forward_dynamics(np.zeros(3), np.zeros(3), np.zeros(3))).all()
+
+
+@pytest.mark.parametrize("ball", [ExponentialJoint.spherical(), BodyFixedJoint.spherical()])
+def test_only_a_singular_mass_matrix_is_refused(ball):
+    """A ball without inertia, but for rounding error, may move a rotor or what follows it."""
+    rng = np.random.default_rng(2)
+    point = dyn.spatial_inertia(1.0, np.zeros(3), np.zeros((3, 3)))
+    robot = MultiDofModel(
+        parents=(-1,), joints=(ball,), placements=[random_pose(rng)], inertias=[point]
+    )
+    q, tau = np.array([0.1, 0.2, 0.3]), np.array([1.0, 2.0, 3.0])
+    with pytest.raises(
+        dyn.DynamicsError, match=r"q = \[0\.1 0\.2 0\.3\]: joint 'joint1' has no in.*'body1'"
+    ):
+        robot.forward_dynamics(q, 0 * q, tau)
+    geared = replace(robot, reflected_inertia=np.full(3, 0.1))
+    assert error(geared.forward_dynamics(q, 0 * q, tau), 10 * tau) < 1e-12
+    gimbal = MultiDofModel(
+        parents=(-1, 0), joints=(ball, dyn.revolute(joints.Z)), placements=[np.eye(4)] * 2,
+        inertias=[np.zeros((6, 6)), random_inertia(rng)], reflected_inertia=[0, 0, 0.1, 0],
+    )  # fmt: skip
+    q, qd, tau = draw(4, 3)
+    qdd = gimbal.forward_dynamics(q, qd, tau)
+    assert error(gimbal.inverse_dynamics(q, qd, qdd).tau, tau) < 1e-12
+
+
+def test_a_pendulum_with_joints_whose_motions_form_no_group():
+    """A point mass on a homokinetic joint: the mass matrix is regular, that of the tree is not."""
+    point = dyn.spatial_inertia(1.0, (0, 0, -1), np.zeros((3, 3)))
+    bent = ExponentialJoint(joints.universal((0, 0, 0), (1, 0, 0), (0, 1, 0)))
+    robot = MultiDofModel(parents=(-1,), joints=(bent,), placements=[np.eye(4)], inertias=[point])
+    q, qd, tau = 0.3 * draw(2, 3)
+    qdd = robot.forward_dynamics(q, qd, tau)
+    assert error(robot.inverse_dynamics(q, qd, qdd).tau, tau) < 1e-12
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -581,9 +627,26 @@ def test_invalid_robots_are_rejected():
         ({"inertias": -robot.inertias}, "body 'body1'.*mass"),
         ({"gravity": (0, 0)}, "gravity: expected shape"),
         ({"reflected_inertia": -np.ones(12)}, "coordinate 'joint1_1'"),
+        ({"coordinate_names": ("joint3_held_2", *"abcdefghijk")}, "'joint3_held_2' is reserved"),
     ):
         with pytest.raises(dyn.ModelError, match=message):
             replace(robot, **changes)
+
+
+def test_rotors_that_the_tree_cannot_have_are_named():
+    body = random_inertia(np.random.default_rng(1))
+    robot = MultiDofModel(
+        parents=(-1, 0), joints=(dyn.revolute(joints.Z), BodyFixedJoint.spherical()),
+        placements=[np.eye(4)] * 2, inertias=[body] * 2, reflected_inertia=[0.1, 0, 0.2, 0],
+    )  # fmt: skip
+    for use in (lambda: robot.tree, lambda: robot.held_joints, lambda: robot.in_tree(np.ones(4))):
+        with pytest.raises(dyn.ModelError, match=r"'joint2'.*reflected inertia \[0\.  0\.2 0\. \]"):
+            use()
+    lighter = replace(robot, reflected_inertia=[0.1, 0, 0, 0])
+    q = np.full(4, 0.3)
+    rotor = robot.mass_matrix(q) - lighter.mass_matrix(q)
+    np.testing.assert_allclose(rotor, np.diag([0, 0, 0.2, 0]), atol=1e-15)
+    assert lighter.tree.reflected_inertia[0] == 0.1
 
 
 def test_wrong_arguments_are_named():
@@ -599,6 +662,10 @@ def test_wrong_arguments_are_named():
         (lambda: hybrid(prescribed=["hip"], qdd=zero, tau=zero), "'hip'; expected one of joint1"),
         (lambda: robot.forward_dynamics(zero, zero, zero[:1]), "tau: expected shape (..., 12)"),
         (lambda: hybrid(prescribed=[1], qdd=zero, tau=zero * np.nan), "tau[0] is nan"),
+        (
+            lambda: robot.forward_dynamics(zero + np.zeros((4, 1)), zero, zero + np.zeros((3, 1))),
+            "batch dimensions do not broadcast: states (4,), qdd (), tau (3,)",
+        ),
     )
 
 
@@ -621,5 +688,7 @@ def test_a_model_is_immutable():
     robot = grown(3)
     assert repr(robot) == "<MultiDofModel 'robot': 5 joints, 12 coordinates>"
     assert not robot.inertias.flags.writeable
+    assert isinstance(robot.links, tuple)
+    assert not robot.links[2].brackets.flags.writeable
     with pytest.raises(AttributeError):
         robot.gravity = (0, 0, 0)
