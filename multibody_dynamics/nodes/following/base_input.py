@@ -25,7 +25,8 @@ FIXED = "fixed"
 
 
 class BaseInput:
-    """Listens, from activation on, to the topic that the parameter `base_motion` names, if any.
+    """Listens, from activation on, to the topic that the parameter `base_motion` names, if any, and
+    reports the silence of one that measures.
 
     reference : the motion of the base; None for a fixed one.
     """
