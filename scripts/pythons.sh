@@ -29,6 +29,7 @@ for minor in 10 11 12 13 14; do
         "$python" -c "" 2>/dev/null || continue
         export PYTHON=$python MULTIBODY_DYNAMICS_VENV=$PWD/build/python3.$minor
         scripts/environment.sh true || { failed+=("3.$minor") && break; }
+        echo "Testing CPython 3.$minor: see build/python3.$minor.txt"
         OPENBLAS_NUM_THREADS=1 scripts/environment.sh python -m pytest -q --timeout 900 "${tests[@]}" \
             &>"build/python3.$minor.txt" &
         running[minor]=$!

@@ -90,7 +90,7 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
         ]
         self.get_logger().info(
             f"configured for {plant.model.name} ({p.plant}): {', '.join(actuators.joint_names)}; "
-            f"inner step {1e3 * plant.step_size:.3g} ms"
+            f"inner step {1e3 * plant.step_size:.3g} ms"  # type: ignore[attr-defined]
         )
 
     def activate(self) -> None:
@@ -148,7 +148,7 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
     def _on_clock(self, message: Clock) -> None:
         if message.clock.sec < 0:  # as ManagedNode does
             return
-        if self._pace.advance_to(nanoseconds(message.clock)):
+        if self._pace.advance_to(nanoseconds(message.clock)):  # type: ignore[attr-defined]
             self.get_logger().warning(
                 "/clock jumped back: continuing from its new time", throttle_duration_sec=1.0
             )
@@ -188,7 +188,7 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
             p = self.parameters
             if p.lockstep and commands.newest is not None:
                 self._is_stale = not self._wait_for_answer(p)
-                pace.speed = 1.0 if self._is_stale else p.max_speed
+                pace.speed = 1.0 if self._is_stale else p.max_speed  # type: ignore[attr-defined]
             command = commands.newest  # read before the state is published
             self._publish(cycle.stamp)
             self._advance(command, cycle.stamp, p)
@@ -344,7 +344,7 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
         ]
         text = "; ".join(filter(None, found)) or "within all limits"
         motors = {
-            "inner step [ms]": 1e3 * self._plant.step_size,
+            "inner step [ms]": 1e3 * self._plant.step_size,  # type: ignore[attr-defined]
             "cycles at a torque limit": overloads.saturated,
             "cycles beyond a spring's travel": overloads.overstretched,
             "springs beyond their travel": ", ".join(sorted(overloads.beyond)),

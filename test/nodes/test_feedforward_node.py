@@ -485,6 +485,9 @@ def test_a_base_that_turns_and_accelerates(ros, tmp_path, kind):
     unknown[1].publish(unknown[0])
     arm.drive(lambda: counted(ros, topic), "the rejection")
     assert "'forearm' is not fixed to the base of the robot; expected" in node.output
+    if kind != "trajectory":
+        arm.drive(lambda: counted(ros, f"base_{kind}: stale"), "the end of the messages")
+        assert f"base_{kind}: none within state_timeout; the base is taken to rest" in node.output
     if kind == "imu":
         message.header.frame_id = "stand"
         message.angular_velocity_covariance[0] = -1.0

@@ -69,7 +69,7 @@ class Match:
     def take(self, field: str, numbers: Array) -> Array:
         """Ours (..., k), in the order of `target`, of theirs (..., all names): a view if that is
         their order, too."""
-        return self.columns.convert(field, numbers)[..., self._chosen]
+        return self.columns.convert(field, numbers)[..., self._chosen]  # type: ignore[attr-defined]
 
 
 class JointMatcher:

@@ -11,7 +11,7 @@ from sensor_msgs.msg import Imu
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from ...dynamics.control import BaseReference
-from ...dynamics.core import Array, RequestError
+from ...dynamics.core import Array
 from ...dynamics.lie import se3
 from ...dynamics.model import MultibodyModel
 from ..base.cycle_supervisor import CycleSupervisor
@@ -25,7 +25,8 @@ FIXED = "fixed"
 
 
 class BaseInput:
-    """Listens, from activation on, to the topic that the parameter `base_motion` names, if any.
+    """Listens, from activation on, to the topic that the parameter `base_motion` names, if any, and
+    reports the silence of one that measures.
 
     reference : the motion of the base; None for a fixed one.
     """
@@ -45,7 +46,11 @@ class BaseInput:
             "odometry": (Odometry, self._on_odometry, best_effort(8)),
             "imu": (Imu, self._on_imu, best_effort(8)),
         }[p.base_motion]
-        inputs.listen(message, f"base_{p.base_motion}", answer, qos)
+        topic = f"base_{p.base_motion}"
+        inputs.listen(message, topic, answer, qos)
+        if qos is not RELIABLE:
+            silent = MessageError("stale", "none within state_timeout; the base is taken to rest")
+            self._watchdog = clock.watch(lambda: inputs.reject(topic, silent))
 
     def at(self, time: int) -> tuple[Array, Array] | None:
         """Pose and rates at `time` (ns), see :meth:`.BaseReference.at`; None for a fixed base."""
@@ -69,20 +74,15 @@ class BaseInput:
             raise MessageError("trajectory", "expected two or more points with increasing times")
         begin = request.start or self._supervisor.now()
         rates = (request.twists, request.accelerations)[: request.orders]
-        try:
-            self.reference.plan(begin, request.times, request.poses @ back, *rates)
-        except RequestError as error:
-            raise MessageError(error.reason, str(error)) from None
+        self.reference.plan(begin, request.times, request.poses @ back, *rates)
 
     def _on_odometry(self, message: Odometry) -> None:
         assert self.reference is not None
         stamp = nanoseconds(message.header.stamp)
         self._supervisor.check_stamp(stamp)
         pose = read_pose(message.pose.pose) @ se3.inverse(self._frame(message.child_frame_id))
-        try:
-            self.reference.measure(stamp, pose)
-        except RequestError as error:
-            raise MessageError(error.reason, str(error)) from None
+        self.reference.measure(stamp, pose)
+        self._watchdog.feed()
 
     def _on_imu(self, message: Imu) -> None:
         assert self.reference is not None
@@ -91,6 +91,7 @@ class BaseInput:
         pose = self._frame(message.header.frame_id)
         omega, force = (pose[:3, :3] @ row for row in read_imu(message))
         self.reference.sense(stamp, omega, force, pose[:3, 3])
+        self._watchdog.feed()
 
     def _frame(self, name: str) -> Array:
         """(4, 4) pose of a frame that belongs to the base, in that of the base."""

@@ -41,7 +41,7 @@ def make_arm(robot: ControlledRobot, p: FlatnessControllerParameters, motion: De
     settings = p.settings(_thresholds(model, p))
     if p.adaptation != "off":
         try:
-            AdaptiveFeedforward(model, settings.controllers["motor_pd"].adaptation)
+            AdaptiveFeedforward(model, settings.controllers["motor_pd"].adaptation)  # type: ignore[attr-defined]
         except InputError as error:
             raise ParameterError(f"adaptation '{p.adaptation}': {error}") from None
     arm = Arm(model, robot.actuators, settings, p.arm_settings(), motion=motion)

@@ -50,7 +50,7 @@ def law(controller: Arm, live: LiveLaws) -> Status:
     if live.refused:
         values["refused"] = live.refused
     if (impedance := controller.impedance) is not None:
-        values["damping ratio"] = impedance.damping_ratio
+        values["damping ratio"] = impedance.damping_ratio  # type: ignore[attr-defined]
         values["energy for rising stiffness [J]"] = impedance.energy
         stiffness = impedance.present_stiffness
         for name, present in zip(impedance.stiffness_names, stiffness, strict=True):

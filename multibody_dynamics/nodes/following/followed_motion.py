@@ -65,6 +65,11 @@ class FollowedMotion:
         self._delay: Publisher[Float64] | None = None
         node.activation.service(SetBool, "~/enable", self._on_enable)
 
+    @property
+    def position(self) -> Array:
+        """(n,) of the joints, as measured."""
+        return self._position()
+
     # Beginnings
 
     def check_may_move(self) -> None:
@@ -84,7 +89,7 @@ class FollowedMotion:
         p = self._node.parameters
         self.check_may_move()
         self.motion.follow(
-            request, self._position(),
+            request, self.position,
             tolerance=p.start_tolerance, lead=p.splice_lead, shape=p.trajectory_shape,
             planned=planned,
         )  # fmt: skip
@@ -104,7 +109,7 @@ class FollowedMotion:
         assert self._delay is not None
         had_begun = self.motion.streamed is not None
         self.motion.stream(
-            request, self._position(), self._stream_limits,
+            request, self.position, self._stream_limits,
             tolerance=self._node.parameters.start_tolerance,
         )  # fmt: skip
         assert self.motion.streamed is not None
@@ -168,9 +173,9 @@ class FollowedMotion:
         if goal is None:
             return
         if self._action is not None:
-            self._action.report(stamp, desired, self._position(), velocity)
+            self._action.report(stamp, desired, self.position, velocity)
         time = stamp + int(SECOND * p.lookahead)
-        verdict = goal.judge(time, desired, self._position(), velocity)
+        verdict = goal.judge(time, desired, self.position, velocity)
         if verdict is None:
             return
         if verdict.code == ErrorCode.PATH_TOLERANCE_VIOLATED:
@@ -198,7 +203,7 @@ class FollowedMotion:
                 "stream: points without room or out of order": streamed.counts.points_refused,
             }
         if self.motion.is_active:
-            error = np.abs(self.motion.desired[0] - self._position())
+            error = np.abs(self.motion.desired[0] - self.position)
             k = int(error.argmax())
             values["largest tracking error"] = float(error[k])
             values["joint with the largest error"] = self.motion.joint_names[k]

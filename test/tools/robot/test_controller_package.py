@@ -96,7 +96,7 @@ def test_the_disturbance_of_a_link_behind_a_backlash_is_held_at_rest_in_c_and_py
     twins.waves = 1e-5
     start(twins)
     law = twins.python.arm.transfer.law
-    twins.run(1300)
+    twins.run(1100 + round(8e3 / law.compensation.link_bandwidth))
     before = law.compensation.link.copy()
     twins.run(40)
     assert (law.compensation.link == before).tolist() == [False, True]  # the elbow has a gap

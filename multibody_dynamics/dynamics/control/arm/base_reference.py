@@ -7,7 +7,9 @@ Its coordinates are x, y, z of its origin and yaw, pitch and roll, R = R_z R_y R
 is C4 through its points. A measured one is filtered by a :class:`.DerivativeFilter` with three
 derivatives and continued from its last sample to the time that is asked for. Of measured poses, the
 jounce is then zero, so Q'' lacks what the base contributes to it by its fourth derivative; an IMU
-measures one and two derivatives more, so that nothing is missing (:mod:`.inertial_rates`).
+measures one and two derivatives more, so that nothing is missing (:mod:`.inertial_rates`). What it
+measures is continued for no more than the time constant of the filter and then held: beyond that,
+the derivatives add more noise than motion.
 """
 
 from typing import Any
@@ -25,6 +27,7 @@ from .inertial_rates import inertial_rates
 COORDINATES = ("x", "y", "z", "yaw", "pitch", "roll")
 TURN = np.array([0.0, 0.0, 0.0, 2.0 * np.pi, 0.0, 2.0 * np.pi])
 STEEPEST = np.deg2rad(80.0)  # pitch; at 90 degrees, yaw and roll have the same axis
+FREE_FALL = 0.3  # of gravity: an IMU that feels less at first has subtracted it
 
 
 class BaseReference(IndependentCopies):
@@ -55,9 +58,9 @@ class BaseReference(IndependentCopies):
 
     def restart(self) -> None:
         """Forget what was received, because time jumped; the base rests where it is."""
+        self._rest()
         self._planned, self._is_measured = None, False
         self._filter.reset()
-        self._rest()
 
     def plan(
         self,
@@ -107,13 +110,22 @@ class BaseReference(IndependentCopies):
         self, stamp: int, angular_velocity: Array, specific_force: Array, place: Array
     ) -> None:
         """Take what an IMU at `place` (3,), m, measures at `stamp` (ns): (3,) rad/s and (3,) m/s^2,
-        upwards at rest; all in the axes of the base."""
+        upwards at rest; all in the axes of the base. Raises RequestError as long as there has been
+        no gravity in it."""
         self._use(is_inertial=True)
         self._imu_place[0] = place
         self._take(stamp, np.concatenate((angular_velocity, specific_force)))
 
     def _take(self, stamp: int, row: Array) -> None:
-        self._filter.advance(1e-9 * stamp, row)
+        found = self._filter.advance(1e-9 * stamp, row)[0]
+        if self._is_inertial and not self._is_measured:
+            size, g = np.linalg.norm(found[3:]), np.linalg.norm(self._gravity)
+            if size < FREE_FALL * g:
+                raise RequestError(
+                    "no gravity",
+                    f"linear_acceleration has no gravity: it is {size:.3g} m/s^2; at rest, the"
+                    f" specific force is {g:.3g} m/s^2 upwards",
+                )
         self._planned, self._origin, self._is_measured = None, stamp, True
 
     def _use(self, *, is_inertial: bool) -> None:
@@ -122,10 +134,14 @@ class BaseReference(IndependentCopies):
             self._is_inertial, self._is_measured = is_inertial, False
             self._filter.reset()
             self.state[:], self.pose[:] = 0.0, np.eye(4)
+            if is_inertial:
+                self.state[0, 3:] = -self._gravity[0]
 
     def _rest(self) -> None:
-        """Where the base is; on an IMU, with its last specific force."""
+        """Where the base is, or was measured last; on an IMU, with its last specific force."""
         self.state[1:] = 0.0
+        if self._is_measured:
+            self.state[0] = self._filter.state[0]
         if self._is_inertial:
             self.state[0, :3] = 0.0
 
@@ -139,6 +155,8 @@ class BaseReference(IndependentCopies):
             known = self._filter.state
             self._rest()
             if since <= self.timeout:
+                if self._is_inertial:
+                    since = min(since, 1.0 / (2.0 * np.pi * self._filter.bandwidth))
                 for k in range(4):
                     state[k] = sum(known[k + j] * since**j / FACTORIAL[j] for j in range(4 - k))
         if self._is_inertial:

@@ -81,7 +81,6 @@ class LearnedMotion(DesiredMotion):
     """A :class:`DesiredMotion` with the correction found by a learner.
 
     fade : s, duration of a change of corrections, FADE by default; may be set at any time.
-    wanted : (5, n) the motion without correction at the last `evaluate`.
     """
 
     def __init__(

@@ -25,9 +25,10 @@ the torque that was sent, so they do not wind up at torque limits.
 The gap of a backlash is known only smoothed: while the link crosses it, the estimate swings by up
 to the torque that closes it and, compensated, drives the link from flank to flank. Where feedback
 acts on the motors alone, the estimate of a link behind a backlash is therefore held at its mean
-once the desired motion has been at rest for SETTLED: motors under PD control with constant torques
-take energy from the link. It is released when the motion goes on, or when the estimate departs
-from this mean by more than the torque that closes the gap.
+once the desired motion has been slower than SLOWEST for SETTLED and the low-pass has settled:
+motors under PD control with constant torques take energy from the link. It is released when the
+motion goes on, or when the estimate departs from this mean by more than the torque that closes the
+gap.
 
 The estimates stay within a share of the torque limits. They are limited after the low-pass, not
 before it: the momentum differences of coarse encoders are noise of several times the limits (3.7
@@ -66,7 +67,8 @@ SHARE = 0.5
 """Share of the motors' torque limits that may compensate disturbances, by default."""
 
 LINEAR = 0.8  # share of the limit up to which an estimate is used as it is
-SETTLED = 1.0  # s at rest before an estimate is held
+SLOWEST = 5e-4  # rad/s or m/s; a slower desired motion is at rest
+SETTLED = 1.0  # s at rest before an estimate is held, besides 8 time constants of the low-pass
 AVERAGED = 0.2  # s, time constant of the mean at which it is held
 FADED = 0.1  # s, in which it is held or released
 
@@ -133,7 +135,7 @@ def soft_limit(value, limit):
 
 
 @inlined_exactly
-def _hold_at_rest(d, i, band, moves, step):
+def _hold_at_rest(d, i, band, bandwidth, moves, step):
     """Hold estimate i at its mean while the desired motion rests and it stays within the band."""
     estimate = d.link_lags[3, i]
     if moves != 0 or (d.held[i] > 0.0 and abs(estimate - d.mean[i]) > band):
@@ -142,7 +144,7 @@ def _hold_at_rest(d, i, band, moves, step):
         weight = 1.0 if moves != 0 else 1.0 - exp(-step / AVERAGED)
         d.mean[i] += weight * (estimate - d.mean[i])
     d.rest[i] += step
-    change = step if d.rest[i] + 0.5 * step > SETTLED else -step
+    change = step if d.rest[i] + 0.5 * step > SETTLED + 8.0 / bandwidth else -step
     d.held[i] = min(max(d.held[i] + change / FADED, 0.0), 1.0)
 
 
@@ -153,7 +155,7 @@ def _observe_links(
 ):  # fmt: skip
     moves = 0
     for i in range(qd.shape[0]):
-        if wanted_speed[i] != 0.0:
+        if abs(wanted_speed[i]) > SLOWEST:
             moves = 1
     for i in range(qd.shape[0]):
         bias = beta[i]
@@ -169,8 +171,10 @@ def _observe_links(
         if d.is_started[0] != 0 and step <= MAX_STEP:
             mean = held * d.driving[i] + (1.0 - held) * driving - 0.5 * (d.bias[i] + bias)
             advance_low_pass(d.link_lags, i, weights, (momentum[i] - d.momentum[i]) / step - mean)
+            share = d.held[i]
             if band[i] > 0.0:
-                _hold_at_rest(d, i, band[i], moves, step)
+                _hold_at_rest(d, i, band[i], bandwidth, moves, step)
+            fade = (d.held[i] - share) / step * (d.mean[i] - d.link_lags[3, i])
             estimate = (1.0 - d.held[i]) * d.link_lags[3, i] + d.held[i] * d.mean[i]
             value, slope = soft_limit(estimate, limit[i])
             along = wanted_rate[i] + d.link_rate[i]  # the map has subtracted the last d'
@@ -179,7 +183,7 @@ def _observe_links(
             if is_new and bandwidth > lowered_bandwidth:
                 d.is_lowered[0] = 1
             d.link[i] = value
-            d.link_rate[i] = slope * (1.0 - d.held[i]) * rate
+            d.link_rate[i] = slope * ((1.0 - d.held[i]) * rate + fade)
         d.momentum[i] = momentum[i]
         d.bias[i] = bias
         d.driving[i] = driving

@@ -78,6 +78,38 @@ def test_an_imu_feels_how_the_base_is_tilted_until_it_is_silent_and_beyond():
     np.testing.assert_allclose(torque(2 * SECOND), dyn.gravity_forces(model, zero), atol=1e-12)
 
 
+def test_noise_of_an_imu_is_continued_for_the_time_constant_of_its_filter_and_then_held():
+    base, rng, noise = BaseReference(), np.random.default_rng(1), 0.05  # m/s^2
+    force, found = np.array([0.0, 0.0, 9.81]), []
+    for _ in range(30):
+        for k in range(200):
+            felt = force + noise * rng.standard_normal(3)
+            base.sense(SECOND + k * 5_000_000, np.zeros(3), felt, np.zeros(3))
+        last = SECOND + 199 * 5_000_000
+        found.append([base.at(last + k * 1_000_000)[1][1, 3:].copy() for k in range(300)])
+        base.restart()
+    silent = np.abs(found)
+    assert silent.max() < 20.0 * noise
+    assert silent[:, 101:].max() < 4.0 * noise
+    base.measure(SECOND, np.eye(4))
+    for k in range(1, 200):
+        pose = se3.exp(np.array([0.0, 0.0, 0.0, *(1e-4 * rng.standard_normal(3))]))
+        base.measure(SECOND + k * 5_000_000, pose)
+    rests = [base.at(last + k * 1_000_000)[0][:3, 3].copy() for k in range(300)][-1]
+    assert np.abs(rests).max() < 5e-4
+
+
+def test_an_imu_that_subtracts_gravity_is_refused():
+    base, nothing = BaseReference(), np.zeros(3)
+    for k in range(3):
+        with pytest.raises(RequestError, match="linear_acceleration has no gravity: it is"):
+            base.sense(SECOND + k * 5_000_000, nothing, np.array([0.5, 0.0, 0.0]), nothing)
+        assert not base.at(SECOND + k * 5_000_000)[1].any()
+    base.sense(2 * SECOND, nothing, np.array([0.0, 0.0, 9.81]), nothing)
+    base.sense(2 * SECOND + 5_000_000, nothing, nothing, nothing)  # falls, or rests on nothing
+    assert base.at(2 * SECOND + 5_000_000)[1][1, 5] < -1.0
+
+
 def test_a_steep_base_and_a_plan_in_the_past_are_refused():
     base = BaseReference()
     upright = se3.exp(np.array([0.0, 1.5, 0.0, 0.0, 0.0, 0.0]))

@@ -242,8 +242,8 @@ def test_an_estimate_is_held_until_the_joint_moves_or_feels_another_load():
     band = arm.actuators.contact_torque
     compensation = DisturbanceCompensation(arm.model, arm.actuators, 120.0, band=band)
     (q, qd, theta, thetad), _, load = arms.at_start(arm)
-    still, moving = np.zeros((2, 7))
-    moving[3] = 1e-3
+    still, slow, moving = np.zeros((3, 7))
+    slow[3], moving[3] = 1e-4, 1e-3
 
     def run(seconds: float, push: np.ndarray, speed: np.ndarray) -> np.ndarray:
         """The disturbance that is estimated after a known torque that does not move the links."""
@@ -251,15 +251,35 @@ def test_an_estimate_is_held_until_the_joint_moves_or_feels_another_load():
         for _ in range(round(seconds / STEP)):
             compensation.update(STEP, (q, qd), (theta, thetad), load, push, speed)
             found.append(compensation.link.copy())
+            rates.append(compensation.link_rate.copy())
         return np.array(found)
 
+    rates: list[np.ndarray] = []
     run(1.5, still, still)
-    held = run(0.2, -0.9 * band, still)
+    held = run(0.2, -0.9 * band, slow)
     np.testing.assert_array_equal(held[0], held[-1])
+    rates.clear()
     follows = run(0.5, -0.9 * band, moving)
     np.testing.assert_allclose(follows[-1] - held[-1], 0.9 * band, rtol=1e-3)
     steps = np.diff(np.vstack((held[-1:], follows)), axis=0)
     assert (np.abs(steps) < 0.02 * band).all()
+    assert (np.abs(steps[50]) > 0.005 * band).all()
+    np.testing.assert_allclose(rates, steps / STEP, atol=0.1 * np.min(band))
     run(1.5, -0.9 * band, still)
     released = run(0.5, 0.3 * band, still)
     np.testing.assert_allclose(released[-1] - held[-1], -0.3 * band, rtol=1e-3)
+
+
+def test_an_estimate_is_held_once_its_low_pass_has_settled():
+    arm = behind_backlash(arms.elastic_panda())
+    band = arm.actuators.contact_torque
+    held, free = (
+        DisturbanceCompensation(arm.model, arm.actuators, 5.0, band=each) for each in (band, None)
+    )
+    (q, qd, theta, thetad), _, load = arms.at_start(arm)
+    for _ in range(4000):
+        for each in held, free:
+            each.update(STEP, (q, qd), (theta, thetad), load, -0.9 * band, np.zeros(7))
+    assert (np.abs(free.link) > 0.5 * band).all()
+    np.testing.assert_allclose(held.link, free.link, rtol=0.01)
+    assert not held.link_rate.any()
