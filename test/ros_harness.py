@@ -39,6 +39,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from forked_process import ForkedProcess
 from multibody_dynamics.tools.base.ros_settings import ros_environment
 
+EVERY_NODES = "/parameter_events"  # the topic on which every node publishes
 PATIENCE = 60.0  # s; discovery alone may take 3, and much more on a busy computer
 FIRST_START = 240.0  # s; the dynamics may have to be compiled first
 NAMESPACE = "/test"
@@ -240,10 +241,15 @@ class RosHarness:
         others = [each.name for each in self._processes if each.exit_code is None]
         if number != signal.SIGKILL and node.name not in others:
             self.until(
-                lambda: node.name not in self.peer.get_node_names(),
+                lambda: node.name not in self._publishing_nodes(),
                 f"{node.name} to say that it has left; requests to another of its name were lost",
             )
         return code
+
+    def _publishing_nodes(self) -> list[str]:
+        """The nodes whose publishers are there. The list of names may keep for ever a node whose
+        last entry arrives after its publishers have left."""
+        return [each.node_name for each in self.peer.get_publishers_info_by_topic(EVERY_NODES)]
 
     def close(self) -> None:
         is_measured = "COVERAGE_PROCESS_CONFIG" in os.environ  # coverage is saved by a regular exit
