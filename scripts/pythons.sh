@@ -8,8 +8,6 @@
 #     scripts/pythons.sh [PYTEST ARGUMENT...]
 #
 # Without arguments: the installation, the recursions, the example programs, and nodes over DDS.
-# While one environment is created, the tests of those before it run, each in one process, so that
-# the dynamics are compiled once for each Python.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,28 +17,21 @@ if [[ $# -eq 0 ]]; then
         test/nodes/test_feedforward_node.py)
 fi
 own=$("${PYTHON:-python3}" -c 'import sys; print(sys.version_info.minor)')
-mkdir -p build
-trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
-running=()
+passed=()
 failed=()
 for minor in 10 11 12 13 14; do
     [[ $minor == "$own" ]] && continue
     for python in "$(command -v "python3.$minor")" "${PYENV_ROOT:-$HOME/.pyenv}/versions/3.$minor".*/bin/python3; do
         "$python" -c "" 2>/dev/null || continue
-        export PYTHON=$python MULTIBODY_DYNAMICS_VENV=$PWD/build/python3.$minor
-        scripts/environment.sh true || { failed+=("3.$minor") && break; }
-        echo "Testing CPython 3.$minor: see build/python3.$minor.txt"
-        OPENBLAS_NUM_THREADS=1 scripts/environment.sh python -m pytest -q --timeout 900 "${tests[@]}" \
-            &>"build/python3.$minor.txt" &
-        running[minor]=$!
+        echo "== $("$python" --version)"
+        if PYTHON=$python MULTIBODY_DYNAMICS_VENV=$PWD/build/python3.$minor OPENBLAS_NUM_THREADS=1 \
+            scripts/environment.sh python -m pytest -q --timeout 900 -n 2 "${tests[@]}"; then
+            passed+=("3.$minor")
+        else
+            failed+=("3.$minor")
+        fi
         break
     done
-done
-passed=()
-for minor in "${!running[@]}"; do
-    wait "${running[minor]}" && passed+=("3.$minor") || failed+=("3.$minor")
-    echo "== CPython 3.$minor"
-    cat "build/python3.$minor.txt"
 done
 echo "Besides CPython 3.$own, passed: ${passed[*]:-none}; failed: ${failed[*]:-none}"
 [[ ${#failed[@]} -eq 0 ]]

@@ -513,7 +513,10 @@ def test_an_external_wrench(ros, tmp_path, frame, wrench_link):
                 setattr(getattr(message.wrench, field), axis, value)
         sensor.publish(message)
 
+    sent: list[float] = []  # s
+
     def touched() -> None:
+        sent.append(time.monotonic())
         touch(frame)
         arm.send()
 
@@ -537,7 +540,8 @@ def test_an_external_wrench(ros, tmp_path, frame, wrench_link):
         arm.drive(lambda: counted(ros, "external_wrench: unknown frame") == 2, "the rejection")
     gone = gravity_torque()
     arm.drive(lambda: np.abs(arm.torque[-1].effort - gone).max() < 1e-9, "the wrench to expire")
-    assert counted(ros, "external_wrench: stale") <= 2  # once per timeout
+    silences = np.diff([*sent, time.monotonic()]) > 0.1  # two, and pauses of a busy computer
+    assert counted(ros, "external_wrench: stale") <= np.count_nonzero(silences)  # once each
 
     force[2] = 3000.0  # N, 1.2 kN m at the shoulder, whose limit is 400 N m
     ros.until(lambda: counted(ros, "external_wrench: too large"), "the rejection", each=touched)
