@@ -78,8 +78,8 @@ def loop_tangents(model: ClosedChainModel, q: Any, qd: Any, qdd: Any) -> LoopTan
     Raises InputError for wrong shapes, NaN or infinity, and DynamicsError for a position that the
     loops do not allow.
     """
-    at = np.asarray(q, dtype=np.float64)[..., None, :]
-    _, each = model.reduction(at, np.eye(model.n))  # G' at the speed of one motor alone
+    alone = np.asarray(q, dtype=np.float64)[..., None, :], np.eye(model.n)
+    _, each = model.reduction(*alone)  # G' at the speed of one motor alone
     motion, G = model.tree_motion(q, qd, qdd), model.reduction(q, qd, qdd)
     return LoopTangents(motion, G, np.moveaxis(each, -3, -1))
 

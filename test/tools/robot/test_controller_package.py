@@ -605,6 +605,26 @@ def test_encoders_that_repeat_their_values_in_motion_are_missing(twins_of, froze
     assert np.abs(twins.c.desired[0] - goal).max() > 0.1
 
 
+@needs_compiler
+def test_a_stop_on_coarse_encoders_fails_in_the_same_cycle_in_c_and_python(twins_of):
+    """Fine at first, so that their steps are not known: 0.05 s of such a stop are 50 cycles, but
+    for the last digit of a time."""
+    twins = twins_of(designed(arms.shipped("planar_two_link"), transfer_time=0.1))
+    twins.waves, step = 0.0, 2.0 * np.pi / 2**7
+    twins.run(40)
+    twins.activate()
+    twins.run(100)
+    begin = twins.time
+
+    def sway(q, theta):
+        away = 0.12 * np.sin(9.0 * (twins.time - begin))
+        q += away
+        theta[:] = np.round((theta + away) / step) * step
+
+    twins.run(700, damage=sway)
+    assert "stop failed" in twins.faults
+
+
 # The files
 
 

@@ -825,8 +825,8 @@ def _runs_away(p, s, now, x):
         s.slows_down[0] = 1
         s.window_since[0] = now
         s.between_since[0] = now
-    step = now - s.window_since[0]
-    if step >= WINDOW:
+    step, slack = now - s.window_since[0], 0.5 * min(x.elapsed, LASTING)  # times are rounded
+    if step + slack >= WINDOW:
         worst = limit_pace(
             s.place, s.place_then, s.grain, step, p.velocity, p.stop_speed_limit, s.pace_limit,
             s.speed,
@@ -842,7 +842,7 @@ def _runs_away(p, s, now, x):
             limit_reach(s.pace_limit, p.velocity, p.late_distance, s.reach)
         elif is_first and not s.on_links[0]:
             limit_reach(s.pace_limit, p.velocity, p.stop_distance, s.reach)
-    if now - s.between_since[0] >= 0.5 * WINDOW:  # windows overlap by half
+    if now - s.between_since[0] + slack >= 0.5 * WINDOW:  # windows overlap by half
         s.window_since[0] = s.between_since[0]
         s.between_since[0] = now
         for i in range(x.q.shape[0]):

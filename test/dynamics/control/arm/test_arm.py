@@ -833,6 +833,16 @@ def test_a_stop_that_drives_the_arm_away_is_damped_and_then_silent():
     assert np.abs(plant.qd).max() < 0.05
 
 
+def activated(arm: Arm, law: str) -> tuple[control.Arm, ElasticRobot]:
+    """The controller of an arm at rest, and its plant."""
+    made = control.Arm(arm.model, arm.actuators, FlatnessSettings(law=law))
+    made.design(arm.rest)
+    plant = ElasticRobot(arm.model, arm.actuators, step=DELAY_PERIOD)
+    plant.reset(arm.rest)
+    made.activate()
+    return made, plant
+
+
 @pytest.mark.parametrize(("bits", "far_at_most"), [(6, 1.0), (7, 0.3), (8, 0.3)])
 @pytest.mark.parametrize("sides", ["both", "motors"])
 @pytest.mark.parametrize("law", ["motor_pd", "state_feedback"])
@@ -843,11 +853,7 @@ def test_encoders_too_coarse_for_the_gains_stop_the_arm_with_its_name(
     the steps; where it cannot catch the arm that the steps have set moving, it fails, and is
     damped, within the limits in all cases. It gained up to 14 J; now it gains nothing."""
     arm, resolution = shipped("planar_two_link"), 2.0 * np.pi / 2**bits
-    made = control.Arm(arm.model, arm.actuators, FlatnessSettings(law=law))
-    made.design(arm.rest)
-    plant = ElasticRobot(arm.model, arm.actuators, step=DELAY_PERIOD)
-    plant.reset(arm.rest)
-    made.activate()
+    made, plant = activated(arm, law)
     limits, events, place, far, beyond = arm.model.limits, [], None, 0.0, 0.0
     energy = []  # J, of the stop: kinetic, and of what the springs carry besides gravity
     for k in range(2000):
@@ -887,11 +893,7 @@ def test_coarse_encoders_stop_a_motion_also_without_links(law, bits, without_lin
     """Without links, the motors seemed to go on as fast as they were, and at 12 bits the elbow,
     fine enough to be damped less, took over the motion of the shoulder: both stops failed."""
     arm, resolution = shipped("planar_two_link"), 2.0 * np.pi / 2**bits
-    made = control.Arm(arm.model, arm.actuators, FlatnessSettings(law=law))
-    made.design(arm.rest)
-    plant = ElasticRobot(arm.model, arm.actuators, step=DELAY_PERIOD)
-    plant.reset(arm.rest)
-    made.activate()
+    made, plant = activated(arm, law)
     energy, events = [], []
     for k in range(2000):
         now, stops = START + round(SECOND * k * DELAY_PERIOD), k >= 800
