@@ -22,7 +22,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from .spring_tables import (
     ENERGY,
     LAW,
     SpringTables,
+    deflection_rates,
     evaluated,
     spring_tables,
 )
@@ -41,6 +42,14 @@ if TYPE_CHECKING:
     from scipy.interpolate import BSpline
 
 Beyond = Literal["raise", "continue"]
+
+
+class DeflectionMotion(NamedTuple):
+    """phi, phi' and phi'' of a spring, each with the shape of the torques."""
+
+    deflection: Array
+    rate: Array
+    acceleration: Array
 
 
 LAWS: dict[str, type[Spring]] = {}
@@ -174,6 +183,24 @@ class Spring(ABC):
     def deflection(self, torque: Any, *, beyond: Beyond = "raise") -> Array:
         """phi in rad, the inverse of the law."""
         return evaluated(self.tables, DEFLECTION, self.checked_torque(torque, beyond))[0]
+
+    def deflection_motion(
+        self, torque: Any, rate: Any, acceleration: Any, *, beyond: Beyond = "raise"
+    ) -> DeflectionMotion:
+        """phi, phi', phi'' that give Q, Q', Q''."""
+        phi = self.deflection(torque, beyond=beyond)
+        _, s1, s2, _ = self.derivatives(phi, beyond="continue")
+        rates = as_array("torque rate", rate, ()), as_array("torque acceleration", acceleration, ())
+        return DeflectionMotion(phi, *deflection_rates(s1, s2, *rates))
+
+    def torque_motion(
+        self, phi: Any, rate: Any, acceleration: Any, *, beyond: Beyond = "raise"
+    ) -> tuple[Array, Array, Array]:
+        """Q, Q', Q'' of a deflection and its rates: the inverse of :meth:`deflection_motion`."""
+        s, s1, s2, _ = self.derivatives(phi, beyond=beyond)
+        phid = as_array("deflection rate", rate, ())
+        phidd = as_array("deflection acceleration", acceleration, ())
+        return s, s1 * phid, s1 * phidd + s2 * phid**2
 
     def checked_deflection(self, phi: Any, beyond: Beyond) -> Array:
         """`phi` as an array; InputError if it is beyond the travel and `beyond` is "raise"."""

@@ -51,11 +51,16 @@ FONT = 9.0 / 72.0
 
 
 def plot_model(
-    model: MultibodyModel, q: Any = None, *, view: tuple[float, float] | None = None
+    model: MultibodyModel,
+    q: Any = None,
+    *,
+    axes: Any = None,
+    view: tuple[float, float] | None = None,
 ) -> Any:
     """Draw the robot at q (n,), rad or m, beside its kinematic tree; return the Matplotlib figure.
 
     q : defaults to :func:`default_pose`
+    axes : two axes to draw into: one with projection="3d" for the robot, and one for the tree
     view : elevation and azimuth in degrees; by default those that show the joints best
 
     Raises InputError for a q of the wrong shape, NaN or infinity.
@@ -64,20 +69,27 @@ def plot_model(
 
     q = default_pose(model) if q is None else _configuration(model, q)
     with pyplot.rc_context(HOUSE_STYLE):
-        tree = _Tree.of(model)
-        height = max(tree.height, SMALLEST)
-        largest = max(LARGEST, WIDEST * height)
-        robot = min(max(_shape(model, q, view) * height, NARROWEST), largest)
-        width = robot + tree.width
-        figure = pyplot.figure(figsize=(width, height))
-        share = robot / width
-        # Axes in space are square: what is larger than their window reaches beyond it.
-        across, up = (max(robot, height) / side for side in (width, height))
-        place = 0.5 * (share - across), 0.5 * (1.0 - up), across, up
-        in_space = figure.add_axes(place, projection="3d")
-        _draw_robot(in_space, model, q, view, (0.0, 0.0, share, 1.0))
-        _draw_tree(figure.add_axes((share, 0.0, 1.0 - share, 1.0)), model, tree, height)
-    return figure
+        if axes is None:
+            tree = _Tree.of(model)
+            height = max(tree.height, SMALLEST)
+            largest = max(LARGEST, WIDEST * height)
+            robot = min(max(_shape(model, q, view) * height, NARROWEST), largest)
+            width = robot + tree.width
+            figure = pyplot.figure(figsize=(width, height))
+            share = robot / width
+            window = 0.0, 0.0, share, 1.0
+            # Axes in space are square: what is larger than their window reaches beyond it.
+            across, up = (max(robot, height) / side for side in (width, height))
+            place = 0.5 * (share - across), 0.5 * (1.0 - up), across, up
+            axes = (
+                figure.add_axes(place, projection="3d"),
+                figure.add_axes((share, 0.0, 1.0 - share, 1.0)),
+            )
+        else:
+            window = axes[0].get_position().bounds
+        draw_robot(axes[0], model, q, view=view, window=window)
+        draw_tree(axes[1], model)
+    return axes[0].figure
 
 
 def save_picture(
@@ -121,18 +133,23 @@ def _configuration(model: MultibodyModel, q: Any) -> Array:
 # In space
 
 
-def _draw_robot(
+def draw_robot(
     axis: Any,
     model: MultibodyModel,
-    q: Array,
-    view: tuple[float, float] | None,
-    window: tuple[float, float, float, float],
+    q: Any,
+    *,
+    view: tuple[float, float] | None = None,
+    window: tuple[float, float, float, float] | None = None,
 ) -> None:
-    """Draw frames, links, joint axes and centres of mass at q (n,) into axes with projection="3d".
-    Joints close to each other get short axes. `window`: x, y, width and height in the figure, which
-    the robot fills."""
+    """Draw frames, links, joint axes and centres of mass at q (n,) into axes with projection="3d",
+    seen from `view`, see :func:`plot_model`. Joints close to each other get short axes. `window`:
+    x, y, width and height in the figure, by default of the axes, which the robot fills.
+
+    Raises InputError as :func:`plot_model` does.
+    """
     from .joint_labels import add_labels
 
+    q = _configuration(model, q)
     pose = forward_kinematics(model, q).pose
     joint = pose @ se3.inverse(model.body_in_joint)  # z along the joint's axis
     fixed = [
@@ -167,6 +184,7 @@ def _draw_robot(
             *centre, s=m.area, color=m.colour, alpha=0.8, linewidths=0, depthshade=False,
             gid=f"mass {m.name}",
         )  # fmt: skip
+    window = window or axis.get_position().bounds
     _finish_robot(axis, model, q, view or best_view(joint[:, :3, 3]), window)
     colours = [JOINTS[screw_type(screw)][0] for screw in model.screws]
     along = np.linspace(-1.0, 1.0, 5)[:, None, None] * reach[:, None] * joint[:, :3, 2]
@@ -387,10 +405,14 @@ def _rows(model: MultibodyModel) -> Iterator[_Row]:
         waiting += [(i, inner, line, branch) for i in reversed(children)]
 
 
-def _draw_tree(axis: Any, model: MultibodyModel, tree: _Tree, height: float) -> None:
+def draw_tree(axis: Any, model: MultibodyModel) -> None:
     """Draw the kinematic tree: the base at the top, then one line per joint and its body."""
+    tree = _Tree.of(model)
+    window = axis.get_window_extent().transformed(axis.figure.dpi_scale_trans.inverted())
+    scale = min(1.0, window.width / tree.width, window.height / tree.height)
+    width, height = window.width / scale, window.height / scale
     top = 0.5 * (height - tree.height)
-    axis.set(xlim=(0.0, tree.width), ylim=(height, 0.0))
+    axis.set(xlim=(0.0, width), ylim=(height, 0.0))
     axis.set_axis_off()
 
     def y(line: float) -> float:
@@ -401,26 +423,26 @@ def _draw_tree(axis: Any, model: MultibodyModel, tree: _Tree, height: float) -> 
 
     for line in range(1, model.body_count + 1, 2):
         axis.axhspan(y(line - 0.5), y(line + 0.5), color="#F5F5F5", lw=0)
-    areas = {m.body: m.area for m in _masses(model) if m.colour == MASS}
+    areas = {m.body: m.area * scale**2 for m in _masses(model) if m.colour == MASS}
     for line, row in enumerate(tree.rows, start=1):
         colour, mark = JOINTS[screw_type(model.screws[row.body])]
         forked = row.branch > row.parent_branch
         bend = (x(row.parent_branch), y(line if forked else row.parent))
         if forked:
             trunk = [y(row.parent), y(line)]
-            axis.plot([bend[0]] * 2, trunk, color=LINK, lw=1.5, zorder=1)
+            axis.plot([bend[0]] * 2, trunk, color=LINK, lw=1.5 * scale, zorder=1)
         end = (x(row.branch), y(line))
-        edge = axis.plot(*zip(bend, end, strict=True), color=colour, lw=2.2, zorder=2)
+        edge = axis.plot(*zip(bend, end, strict=True), color=colour, lw=2.2 * scale, zorder=2)
         edge[0].set_gid(f"joint {model.tree_joint_names[row.body]}")
         middle = np.mean([bend, end], axis=0)
-        axis.plot(*middle, mark, mfc="white", mec=colour, mew=1.5, ms=5.5, zorder=3)
+        axis.plot(*middle, mark, mfc="white", mec=colour, mew=1.5 * scale, ms=5.5 * scale, zorder=3)
         axis.scatter(*end, s=areas.get(row.body, 0.0), color=MASS, linewidths=0, zorder=4)
-    axis.plot(x(0), y(0), "s", color=TEXT, ms=8.0, zorder=4, gid="base")
+    axis.plot(x(0), y(0), "s", color=TEXT, ms=8.0 * scale, zorder=4, gid="base")
     for place, align, column in tree.columns:
         for line, text in enumerate(column):
             colour = FAINT if line in (0, model.body_count + 2) else TEXT
             axis.text(place, y(line - 1), _plain(text), ha=align, va="center_baseline",
-                      color=colour, fontsize=72.0 * FONT)  # fmt: skip
+                      color=colour, fontsize=72.0 * FONT * scale)  # fmt: skip
 
 
 def _width(text: str) -> float:

@@ -52,6 +52,16 @@ def test_the_law_increases_and_is_inverted(spring):
     assert spring.torque_range == (torque[0], torque[-1])
 
 
+@each_spring
+@given(st.floats(0.05, 0.95), st.floats(-40, 40), st.floats(-500, 500))
+@settings(max_examples=20, deadline=None)
+def test_rates_of_the_deflection_return_those_of_the_torque(spring, where, rate, acceleration):
+    low, high = spring.torque_range
+    given_torque = (low + where * (high - low), rate, acceleration)
+    found = spring.torque_motion(*spring.deflection_motion(*given_torque))
+    np.testing.assert_allclose(found, given_torque, rtol=1e-12, atol=1e-11)
+
+
 def test_a_table_is_a_spline_with_four_continuous_derivatives_through_its_points():
     spring = SPRINGS["table"]
     np.testing.assert_allclose(spring.torque(spring.deflections), spring.torques, atol=1e-6 * 350)

@@ -135,6 +135,16 @@ def test_long_names_in_the_tree_do_not_overlap():
     check_texts(plot_model(long_names(random_tree(12, 1))).axes[1])
 
 
+@pytest.mark.parametrize("model", [panda(), random_tree(30, 5)], ids=repr)
+def test_given_axes_are_used(model):
+    figure = pyplot.figure(figsize=(7.0, 4.0))
+    robot, tree = figure.add_subplot(1, 2, 1, projection="3d"), figure.add_subplot(1, 2, 2)
+    assert plot_model(model, axes=(robot, tree)) is figure
+    assert figure.axes == [robot, tree]
+    assert len(found(robot, "axis")) == model.n
+    check_texts(tree)
+
+
 def test_the_tree_has_a_line_for_every_joint_below_its_parent(picture):
     model, _, _, tree = picture
     lines = {}
