@@ -67,6 +67,15 @@ def composite_times(composite, b, X):
 
 
 @inlined
+def add_inertia(composite, b, m, c, Theta):
+    """Add a body of mass m at c, with the inertia Theta about c, to row b."""
+    composite[b, 0] += m
+    first = muladd(m, c, load_vector(composite, b, FIRST_MOMENT))
+    store_vector(composite, b, FIRST_MOMENT, first)
+    accumulate_symmetric(composite, b, SECOND_MOMENT, about_origin(Theta, m, c))
+
+
+@inlined
 def mass_matrix_recursion(parents, joints, bodies, composite, M):
     """M (n, n) from the poses and joint screws that the forward kinematics wrote into `bodies`.
 
@@ -77,21 +86,26 @@ def mass_matrix_recursion(parents, joints, bodies, composite, M):
     for b in range(n + 1):
         for k in range(COMPOSITE_ROW):
             composite[b, k] = 0.0
+    for k in range(n):
+        i = n - 1 - k
+        m, c, Theta = world_inertia(joints, bodies, i)
+        add_inertia(composite, i + 1, m, c, Theta)
+        for j in range(COMPOSITE_ROW):
+            composite[parents[i] + 1, j] += composite[i + 1, j]
+    fill_mass_matrix(parents, joints, bodies, composite, M)
+
+
+@inlined
+def fill_mass_matrix(parents, joints, bodies, composite, M):
+    """M (n, n) from the composite inertias."""
     for i in range(M.shape[0]):
         for j in range(M.shape[0]):
             M[i, j] = 0.0
-    for k in range(n):
-        i = n - 1 - k
-        b = i + 1
-        m, c, Theta = world_inertia(joints, bodies, i)
-        composite[b, 0] += m
-        first = muladd(m, c, load_vector(composite, b, FIRST_MOMENT))
-        store_vector(composite, b, FIRST_MOMENT, first)
-        accumulate_symmetric(composite, b, SECOND_MOMENT, about_origin(Theta, m, c))
-
-        momentum = composite_times(composite, b, load_screw(bodies, b, SCREW))
+    for i in range(parents.shape[0]):
+        S = load_screw(bodies, i + 1, SCREW)
+        momentum = composite_times(composite, i + 1, S)
         own = coordinate(joints, i)
-        M[own, own] += pair(load_screw(bodies, b, SCREW), momentum) + joints[i, ROTOR]
+        M[own, own] += pair(S, momentum) + joints[i, ROTOR]
         j = parents[i]
         while j >= 0:
             entry = pair(load_screw(bodies, j + 1, SCREW), momentum)
@@ -99,10 +113,6 @@ def mass_matrix_recursion(parents, joints, bodies, composite, M):
             M[own, other] += entry
             M[other, own] += entry
             j = parents[j]
-
-        p = parents[i] + 1
-        for j in range(COMPOSITE_ROW):
-            composite[p, j] += composite[b, j]
 
 
 @inlined

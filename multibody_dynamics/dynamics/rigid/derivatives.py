@@ -33,6 +33,7 @@ from ..codegen import Program
 from ..core import STATE_ROWS, Array, InputError, by_robot, compiled, copy_row, inlined
 from ..lie.screws import (
     accumulate_screw,
+    ad,
     add,
     add3,
     add_screws,
@@ -48,24 +49,27 @@ from ..lie.screws import (
     rotate,
     rotate_back,
     scale,
+    scale_screw,
+    store_screw,
     store_vector,
     subtract,
+    subtract_screw,
 )
 from ..model import MultibodyModel, model_state
-from ..model.records import BODY_ROW, SCREW, TWIST
+from ..model.records import BODY_ROW, SCREW, TWIST, WRENCH
 from ..recursions import angular_momentum_dot, coordinate, store_trig
 from ..recursions.spatial import forward_recursion
 from .aba import forward_dynamics, traced_forward_dynamics, traced_margins
 from .articulated_inertia import PIVOT, articulated_bodies
 from .crba import (
     COMPOSITE_ROW,
+    add_inertia,
     composite_times,
-    mass_matrix_recursion,
-    traced_mass_matrix,
+    fill_mass_matrix,
     world_inertia,
 )
 from .kinematics import BaseMotion
-from .mass_matrix_factors import factorise, solve_rows
+from .mass_matrix_factors import factorise, invert, negative_product
 from .rnea import flat_batch
 from .tracing import (
     STATE_ONLY,
@@ -81,7 +85,7 @@ from .tracing import (
 from .vector_batches import vector_batch
 from .wrenches import Wrenches
 
-# The row of a subtree starts with its composite inertia, written by `mass_matrix_recursion`.
+# The row of a subtree starts with its composite inertia.
 CORIOLIS = COMPOSITE_ROW  # integral r~ r'~ dm, row by row
 MOMENTUM = COMPOSITE_ROW + 9  # integral r' dm
 NEEDED = COMPOSITE_ROW + 12  # W
@@ -145,36 +149,23 @@ def add_coriolis(subtrees, b, Theta, w, m, c, v):
 
 
 @inlined
-def derivatives_recursion(parents, joints, gravity, applied, bodies, subtrees, result):
-    """Write dQ/dq and dQ/dq' to `result` (2 or more, n, n).
+def subtree_recursion(parents, joints, gravity, applied, bodies, subtrees):
+    """Write the sums over each body and all that it carries to `subtrees` (N + 1, SUBTREE_ROW).
 
     Parameters
     ----------
-    parents, joints, bodies : the arrays of the spatial forward recursion, which must have run with
-        order 1. On return, S'' in `bodies` includes the gravity term of the equation above.
-    applied : (n, 6) or more columns, the wrenches that the world applies, in inertial axes about
+    parents, joints, bodies : the arrays of the spatial forward recursion, which must have run.
+    applied : (N, 6) or more columns, the wrenches that the world applies, in inertial axes about
         the inertial origin.
-    subtrees : (N + 1, SUBTREE_ROW), with the composite inertias of `mass_matrix_recursion`.
     """
     n = parents.shape[0]
     g = (gravity[0], gravity[1], gravity[2])
     for b in range(n + 1):
-        for k in range(COMPOSITE_ROW, SUBTREE_ROW):
+        for k in range(SUBTREE_ROW):
             subtrees[b, k] = 0.0
-    for i in range(n):
-        b = i + 1
-        S2 = load_vector(bodies, b, SCREW + 15)
-        store_vector(bodies, b, SCREW + 15, add(S2, cross(load_vector(bodies, b, SCREW), g)))
-    for i in range(result.shape[1]):
-        for j in range(result.shape[1]):
-            result[0, i, j] = 0.0
-            result[1, i, j] = 0.0
     for k in range(n):
         i = n - 1 - k
         b = i + 1
-        p = parents[i] + 1
-
-        # the contribution of the body to its subtree
         m, c, Theta = world_inertia(joints, bodies, i)
         w, v = load_screw(bodies, b, TWIST)
         w1, v1 = load_screw(bodies, b, TWIST + 6)
@@ -182,24 +173,81 @@ def derivatives_recursion(parents, joints, gravity, applied, bodies, subtrees, r
         c2 = add3(v1, cross(w1, c), cross(w, c1))
         f = scale(m, subtract(c2, g))
         _, _, h1 = angular_momentum_dot(Theta, w, w1)
+        add_inertia(subtrees, b, m, c, Theta)
         add_coriolis(subtrees, b, Theta, w, m, c, c1)
         store_vector(subtrees, b, MOMENTUM, muladd(m, c1, load_vector(subtrees, b, MOMENTUM)))
-        W = accumulate_screw(subtrees, b, NEEDED, (add(h1, cross(c, f)), f))
-        F = accumulate_screw(subtrees, b, APPLIED, load_screw(applied, i, 0))
-        for j in range(COMPOSITE_ROW, SUBTREE_ROW):
-            subtrees[p, j] += subtrees[b, j]
+        accumulate_screw(subtrees, b, NEEDED, (add(h1, cross(c, f)), f))
+        accumulate_screw(subtrees, b, APPLIED, load_screw(applied, i, 0))
+        for j in range(SUBTREE_ROW):
+            subtrees[parents[i] + 1, j] += subtrees[b, j]
 
-        # column i: the joints that carry body i; row i: Q_i along the joints that carry joint i
+
+@inlined
+def add_torques(joints, bodies, subtrees, factor, torque):
+    """Add `factor` times the torques that move the subtrees to `torque` (n,), without rotors."""
+    for i in range(joints.shape[0]):
+        W, F = load_screw(subtrees, i + 1, NEEDED), load_screw(subtrees, i + 1, APPLIED)
+        S = load_screw(bodies, i + 1, SCREW)
+        torque[coordinate(joints, i)] += factor * pair(S, subtract_screw(W, F))
+
+
+@inlined
+def accelerate(parents, joints, qdd, bodies, subtrees):
+    """Add q'' to the accelerations in `bodies`, and its share of W to `subtrees`.
+
+    It adds the accelerations a_i = a_p + S_i q''_i. As the inertia of a body is that of its subtree
+    minus those of its children, W_i changes by M_i a_p + sum of M_j S_j q''_j, over joint i and all
+    beyond it. WRENCH in `bodies` receives a, followed by this sum.
+    """
+    n = parents.shape[0]
+    for k in range(12):
+        bodies[0, WRENCH + k] = 0.0
+    for i in range(n):
+        b = i + 1
+        S, a_p = load_screw(bodies, b, SCREW), load_screw(bodies, parents[i] + 1, WRENCH)
+        S_qdd = scale_screw(qdd[coordinate(joints, i)], S)
+        a = add_screws(a_p, S_qdd)
+        store_screw(bodies, b, WRENCH, a)
+        store_screw(bodies, b, WRENCH + 6, composite_times(subtrees, b, S_qdd))
+        accumulate_screw(bodies, b, TWIST + 6, a)
+    for k in range(n):
+        b, p = n - k, parents[n - 1 - k] + 1
+        total = load_screw(bodies, b, WRENCH + 6)
+        accumulate_screw(bodies, p, WRENCH + 6, total)
+        moved = composite_times(subtrees, b, load_screw(bodies, p, WRENCH))
+        accumulate_screw(subtrees, b, NEEDED, add_screws(moved, total))
+
+
+@inlined
+def derivatives_recursion(parents, joints, gravity, bodies, subtrees, result):
+    """Write dQ/dq and dQ/dq' to `result` (2 or more, n, n), after :func:`subtree_recursion`.
+
+    The screws S'' in `bodies` receive those of the equation above.
+    """
+    n = parents.shape[0]
+    g = (gravity[0], gravity[1], gravity[2])
+    for i in range(n):
+        b, p = i + 1, parents[i] + 1
+        w1, v1 = load_screw(bodies, p, TWIST + 6)
+        S2 = ad((w1, subtract(v1, g)), load_screw(bodies, b, SCREW))
+        S2 = add_screws(S2, ad(load_screw(bodies, p, TWIST), load_screw(bodies, b, SCREW + 6)))
+        store_screw(bodies, b, SCREW + 12, S2)
+    for i in range(result.shape[1]):
+        for j in range(result.shape[1]):
+            result[0, i, j] = 0.0
+            result[1, i, j] = 0.0
+    for i in range(n):  # column i: the joints that carry body i; row i: those that carry joint i
+        b = i + 1
         S = load_screw(bodies, b, SCREW)
         S1 = load_screw(bodies, b, SCREW + 6)
         S2 = load_screw(bodies, b, SCREW + 12)
         MS1 = composite_times(subtrees, b, S1)
         dW = add_screws(coriolis_times(subtrees, b, S1), composite_times(subtrees, b, S2))
-        dW = add_screws(dW, coad(S, W))
+        dW = add_screws(dW, coad(S, load_screw(subtrees, b, NEEDED)))
         dW_rate = muladd_screw(2.0, MS1, coriolis_times(subtrees, b, S))
         CS = coriolis_transposed_times(subtrees, b, S)
         MS = composite_times(subtrees, b, S)
-        turned = coad(S, F)
+        turned = coad(S, load_screw(subtrees, b, APPLIED))
         own = coordinate(joints, i)
         j = i
         while j >= 0:
@@ -223,13 +271,14 @@ def inverse_dynamics_derivatives_cycle(
 ):
     """Write dQ/dq, dQ/dq' and M of one state to `result` (3, n, n).
 
-    `state` is (5, n) with zeros in its last two rows; trig (2, n), bodies (n + 1, BODY_ROW) and
+    `state` is (3, n) or more rows; trig (2, n), bodies (n + 1, BODY_ROW) and
     subtrees (n + 1, SUBTREE_ROW) are scratch, with the motion of the base in row 0 of `bodies`.
     """
     store_trig(joints, state, trig)
-    forward_recursion(parents, joints, trig, state, 1, bodies)
-    mass_matrix_recursion(parents, joints, bodies, subtrees, result[2])
-    derivatives_recursion(parents, joints, gravity, applied, bodies, subtrees, result)
+    forward_recursion(parents, joints, trig, state, 0, bodies)
+    subtree_recursion(parents, joints, gravity, applied, bodies, subtrees)
+    fill_mass_matrix(parents, joints, bodies, subtrees, result[2])
+    derivatives_recursion(parents, joints, gravity, bodies, subtrees, result)
 
 
 def _batch(robot, bases, states, applied, trig, bodies, subtrees, results):
@@ -336,15 +385,17 @@ def trace_inverse_dynamics_derivatives(
     return robot.program({"dtau_dq": dq, "dtau_dqd": dqd, "dtau_dqdd": M})
 
 
-def _traced_derivatives(robot: TracedRobot) -> tuple[Objects, Objects, Objects]:
-    """dQ/dq, dQ/dq' and M for the first three rows of the state."""
+def _traced_derivatives(robot: TracedRobot) -> Objects:
+    """dQ/dq, dQ/dq' and M (3, n, n) for the first three rows of the state."""
     bodies = initial_bodies(robot, "spatial")
-    forward_recursion(robot.parents, robot.joints, robot.trig, robot.state, 1, bodies)
-    M, subtrees = traced_mass_matrix(robot, bodies, SUBTREE_ROW)
-    result = np.zeros((2, robot.n, robot.n), dtype=object)
-    arguments = (robot.parents, robot.joints, robot.gravity, robot.applied, bodies, subtrees)
-    derivatives_recursion(*arguments, result)
-    return result[0], result[1], M
+    parents, joints, gravity = robot.parents, robot.joints, robot.gravity
+    subtrees = np.zeros((robot.body_count + 1, SUBTREE_ROW), dtype=object)
+    result = np.zeros((3, robot.n, robot.n), dtype=object)
+    forward_recursion(parents, joints, robot.trig, robot.state, 0, bodies)
+    subtree_recursion(parents, joints, gravity, robot.applied, bodies, subtrees)
+    fill_mass_matrix(parents, joints, bodies, subtrees, result[2])
+    derivatives_recursion(parents, joints, gravity, bodies, subtrees, result)
+    return result
 
 
 def trace_forward_dynamics_derivatives(
@@ -383,9 +434,11 @@ def _traced_solution(
     qdd, bodies, rows = traced_forward_dynamics(robot, tau, bool(inputs.wrenches))
     robot.state[2] = qdd
     dq, dqd, M = _traced_derivatives(robot)
-    pivots, parts = np.zeros(n, dtype=object), np.hstack([-dq, -dqd, np.eye(n, dtype=object)])
+    pivots, solution = np.zeros(n, dtype=object), np.zeros((3, n, n), dtype=object)
     factorise(M, np.zeros(n, dtype=bool), pivots)
-    solve_rows(M, pivots, parts)
+    invert(M, pivots, solution[2])
+    negative_product(solution[2], dq, solution[0])
+    negative_product(solution[2], dqd, solution[1])
     names = "dqdd_dq", "dqdd_dqd", "dqdd_dtau"
-    results = dict(zip(names, np.hsplit(parts, 3), strict=True))
+    results = dict(zip(names, solution, strict=True))
     return robot, results, (qdd, traced_margins(n, bodies, rows), rows[1 : n + 1, PIVOT])

@@ -5,27 +5,29 @@
 
 import ctypes
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..codegen import Calls, Program, pause
-from ..core import Array, CheckedRows, compiled, copy_row
+from ..core import Array, BoundCall, CheckedRows, compiled, copy_row
 from ..model import MultibodyModel
+from ..recursions import store_trig
 from ..recursions.spatial import forward_recursion
 from .aba import forward_dynamics_scratch
-from .articulated_inertia import ROUNDING, prescribed_joints, singular
-from .crba import cancelled_terms, mass_matrix_recursion
+from .articulated_inertia import ROUNDING, singular
+from .crba import cancelled_terms, fill_mass_matrix
 from .derivatives import (
     SUBTREE_ROW,
+    accelerate,
+    add_torques,
     derivatives_recursion,
     inverse_dynamics_derivatives_cycle,
+    subtree_recursion,
     trace_inverse_dynamics_derivatives,
     trace_solved_derivatives,
 )
-from .mass_matrix_factors import factorise, solve, solve_rows
-from .rnea import PLAIN_CYCLES
+from .mass_matrix_factors import factorise, invert, negative_product
 from .specialised_kernel import SpecialisedKernel, addresses
 from .specialising_solver import CHECKED_STATES, TOLERANCE, SpecialisingSolver
 from .tracing import Pause, TracedInputs
@@ -33,46 +35,44 @@ from .tracing import Pause, TracedInputs
 MOST_BODIES = 12  # of robots with code of their own: for more, it takes 5 s to compile
 Trace = Callable[[MultibodyModel, TracedInputs, Pause], Program]
 
-_inverse_dynamics = PLAIN_CYCLES["spatial"]
 _inverse_cycle = compiled(inverse_dynamics_derivatives_cycle)
 
 
 # Plain arrays; a named tuple would add 0.2 us per field to every call from Python
 def _forward(
-    parents, joints, gravity, state, applied, free, motion, trig, bodies, subtrees, M, rows, result
+    parents, joints, gravity, state, applied, free, motion, trig, bodies, subtrees, M, changes,
+    result,
 ):  # fmt: skip
     """Write dq''/dq, dq''/dq' and M^-1 to `result` (3, n, n); return False if M is singular.
 
-    `state` (3, n) holds q, q' and tau; `free` (n,) is False throughout. `motion` (8, n) receives
-    q'' in row 2. M (n, n) and `rows` (n, 3, n) are scratch.
+    `state` (3, n) holds q, q' and tau; `free` (n,) is 0 throughout. `motion` (8, n) receives q'' in
+    row 2. M (n, n) and `changes` (2, n, n) are scratch.
     """
     n = state.shape[1]
     copy_row(motion[0], state[0])
     copy_row(motion[1], state[1])
-    qdd, pivots, bounds = motion[2], motion[6], motion[7]
+    qdd, torque, pivots, bounds = motion[2], motion[5], motion[6], motion[7]
+    copy_row(torque, state[2])
     for i in range(n):
         qdd[i] = 0.0
-    _inverse_dynamics(parents, joints, gravity, 0, motion, applied, trig, bodies, motion[5:])
-    mass_matrix_recursion(parents, joints, bodies, subtrees, M)
+    store_trig(joints, motion, trig)
+    forward_recursion(parents, joints, trig, motion, 0, bodies)
+    subtree_recursion(parents, joints, gravity, applied, bodies, subtrees)
+    add_torques(joints, bodies, subtrees, -1.0, torque)
+    fill_mass_matrix(parents, joints, bodies, subtrees, M)
     cancelled_terms(joints, bodies, subtrees, bounds)
     factorise(M, free, pivots)
     for i in range(n):
         if not pivots[i] > ROUNDING * bounds[i]:
             return False
-        qdd[i] = state[2, i] - motion[5, i]
-    solve(M, free, pivots, qdd, qdd)
-    forward_recursion(parents, joints, trig, motion, 1, bodies)
-    derivatives_recursion(parents, joints, gravity, applied, bodies, subtrees, result)
-    for i in range(n):
-        for j in range(n):
-            rows[i, 0, j] = -result[0, i, j]
-            rows[i, 1, j] = -result[1, i, j]
-            rows[i, 2, j] = 1.0 if i == j else 0.0
-    solve_rows(M, pivots, rows.reshape(n, 3 * n))
-    for k in range(3):
+    invert(M, pivots, result[2])
+    for k in range(n):
         for i in range(n):
-            for j in range(n):
-                result[k, i, j] = rows[i, k, j]
+            qdd[i] += torque[k] * result[2, k, i]
+    accelerate(parents, joints, qdd, bodies, subtrees)
+    derivatives_recursion(parents, joints, gravity, bodies, subtrees, changes)
+    for k in range(2):
+        negative_product(result[2], changes[k], result[k])
     return True
 
 
@@ -164,7 +164,7 @@ class InverseDynamicsDerivativesSolver(_DerivativesSolver):
         motion = np.zeros((5, n))
         trig, bodies, *_ = forward_dynamics_scratch(n, N)
         super().__init__(model, bodies, ("q", "qd", "qdd"), motion[:3], specialise)
-        self._start(partial(
+        self._start(BoundCall(
             _inverse_cycle, *self._constants, motion, self.applied_wrenches.reshape(N, 18), trig,
             bodies, np.empty((N + 1, SUBTREE_ROW)), self.result,
         ))  # fmt: skip
@@ -206,10 +206,10 @@ class ForwardDynamicsDerivativesSolver(_DerivativesSolver):
         super().__init__(model, bodies, names, np.zeros((3, n)), specialise)
         self.qdd: Array = motion[2]
         self._validity = np.zeros(n)
-        self._start(partial(
+        self._start(BoundCall(
             _forward_cycle, *self._constants, self.state, self.applied_wrenches.reshape(N, 18),
-            prescribed_joints(model, ()), motion, trig, bodies, np.empty((N + 1, SUBTREE_ROW)),
-            np.empty((n, n)), np.empty((n, 3, n)), self.result,
+            np.zeros(n, dtype=np.int64), motion, trig, bodies, np.empty((N + 1, SUBTREE_ROW)),
+            np.empty((n, n)), np.empty((2, n, n)), self.result,
         ))  # fmt: skip
 
     def _new_kernel(self, moving: bool) -> DerivativesKernel:

@@ -59,30 +59,54 @@ def solve(M, held, pivots, force, solution):
 
 
 @inlined
-def solve_rows(M, pivots, rows):
-    """Replace `rows` (n, c) by M^-1 times them, with the factors; none is held."""
-    n, upper = pivots.shape[0], M.T
-    for r in range(n):
-        i = n - 1 - r
-        _subtract_rows(upper, rows, i, i + 1, n)
+def invert(M, pivots, inverse):
+    """Write M^-1 (n, n) with the factors; none is held.
+
+    In M^-1 = L^-1 (L^T D)^-1, the second factor is upper triangular, which leaves the lower half of
+    M^-1 to L^-1 alone; the upper one follows by symmetry, row by row.
+    """
+    n = pivots.shape[0]
     for i in range(n):
-        share = 1.0 / pivots[i]
-        for j in range(rows.shape[1]):
-            rows[i, j] *= share
-        _subtract_rows(M, rows, i, 0, i)
+        if i % 2 == 0:
+            _subtract_rows(M, inverse, i, min(i + 1, n - 1), i, i, inverse)
+        else:  # what the row before adds
+            inverse[i, i - 1] = 0.0
+            for j in range(i):
+                inverse[i, j] -= M[i, i - 1] * inverse[i - 1, j]
+            for k in range(i - 1):
+                inverse[i, i - 1] -= M[i, k] * inverse[i - 1, k]
+        inverse[i, i] = 1.0 / pivots[i]
+        for j in range(i):
+            inverse[j, i] = inverse[i, j]
+            inverse[i, i] -= M[i, j] * inverse[i, j]
 
 
 @inlined
-def _subtract_rows(factors, rows, i, begin, end):
-    """Subtract factors[i, k] times row k, for k from `begin` to `end`, from row i: four at a time,
-    or the difference would be read and written for each."""
-    whole = end - (end - begin) % 4
-    for k in range(begin, whole, 4):
-        a, b, c, d = factors[i, k], factors[i, k + 1], factors[i, k + 2], factors[i, k + 3]
-        for j in range(rows.shape[1]):
-            rows[i, j] -= (a * rows[k, j] + b * rows[k + 1, j]) + (
-                c * rows[k + 2, j] + d * rows[k + 3, j]
-            )
-    for k in range(whole, end):
-        for j in range(rows.shape[1]):
-            rows[i, j] -= factors[i, k] * rows[k, j]
+def negative_product(A, B, result):
+    """Write -A B to `result` (n, c), for A (n, n) and B (n, c)."""
+    n = A.shape[0]
+    for i in range(0, n, 2):
+        first = max(min(i, n - 2), 0)
+        _subtract_rows(A, B, first, min(first + 1, n - 1), n, B.shape[1], result)
+
+
+@inlined
+def _subtract_rows(A, B, i, h, count, columns, result):
+    """Write rows i and h of -A B, of the first `count` rows of B and of its first `columns`: two
+    rows with four terms at a time, since loads and stores would take longer than the products."""
+    for j in range(columns):
+        result[i, j] = result[h, j] = 0.0
+    whole = count - count % 4
+    for k in range(0, whole, 4):
+        a0, a1, a2, a3 = A[i, k], A[i, k + 1], A[i, k + 2], A[i, k + 3]
+        b0, b1, b2, b3 = A[h, k], A[h, k + 1], A[h, k + 2], A[h, k + 3]
+        for j in range(columns):
+            x0, x1, x2, x3 = B[k, j], B[k + 1, j], B[k + 2, j], B[k + 3, j]
+            first = result[i, j] - ((a0 * x0 + a1 * x1) + (a2 * x2 + a3 * x3))
+            result[h, j] -= (b0 * x0 + b1 * x1) + (b2 * x2 + b3 * x3)
+            result[i, j] = first
+    for k in range(whole, count):
+        for j in range(columns):
+            first = result[i, j] - A[i, k] * B[k, j]
+            result[h, j] -= A[h, k] * B[k, j]
+            result[i, j] = first

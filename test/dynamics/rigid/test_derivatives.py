@@ -12,8 +12,14 @@ from hypothesis import strategies as st
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.model.records import ANGULAR, BODY_ROW, WRENCH
 from multibody_dynamics.dynamics.recursions.spatial import forward_recursion
-from multibody_dynamics.dynamics.rigid.crba import mass_matrix_recursion
-from multibody_dynamics.dynamics.rigid.derivatives import SUBTREE_ROW, derivatives_recursion
+from multibody_dynamics.dynamics.rigid.crba import fill_mass_matrix
+from multibody_dynamics.dynamics.rigid.derivatives import (
+    SUBTREE_ROW,
+    accelerate,
+    add_torques,
+    derivatives_recursion,
+    subtree_recursion,
+)
 from multibody_dynamics.dynamics.rigid.kinematics import base_rows
 from reference import complex_steps, dynamics, error, exact, worst
 from robots import (
@@ -78,12 +84,17 @@ def differences(model, rows):
     return matrices
 
 
-def test_the_recursion_is_exact():
+@pytest.mark.parametrize("is_accelerated", [False, True])
+def test_the_recursions_are_exact(is_accelerated):
+    """With q'' given from the start, or added to a motion without it."""
     model = aligned_model(2, 4)
     rows = draw(model, 3).round(2)
-    n, joints = model.n, exact(model.joint_rows)
-    state, trig = np.full((5, n), mp.mpf(0)), np.empty((2, n), dtype=object)
+    n, joints, gravity = model.n, exact(model.joint_rows), exact(model.gravity)
+    state, trig, torque = (np.full((k, n), mp.mpf(0)) for k in (3, 2, 1))
     state[:3] = exact(rows)
+    qdd = state[2].copy()
+    if is_accelerated:
+        state[2] = mp.mpf(0)
     for i in range(n):
         trig[:, i] = (
             mp.sin(joints[i, ANGULAR] * state[0, i]),
@@ -92,14 +103,17 @@ def test_the_recursion_is_exact():
     bodies = np.full((n + 1, BODY_ROW), mp.mpf(0))
     bodies[0, :WRENCH] = base_rows(None)
     subtrees, result = np.full((n + 1, SUBTREE_ROW), mp.mpf(0)), np.full((3, n, n), mp.mpf(0))
-    forward_recursion(model.parents, joints, trig, state, 1, bodies)
-    mass_matrix_recursion(model.parents, joints, bodies, subtrees, result[2])
-    nothing = np.full((n, 6), mp.mpf(0))
-    derivatives_recursion(
-        model.parents, joints, exact(model.gravity), nothing, bodies, subtrees, result
-    )
-    for found, expected in zip(result, differences(model, rows), strict=True):
-        assert np.abs(found - expected).max() < 1e-20 * np.abs(expected).max()
+    forward_recursion(model.parents, joints, trig, state, 0, bodies)
+    subtree_recursion(model.parents, joints, gravity, np.full((n, 6), mp.mpf(0)), bodies, subtrees)
+    if is_accelerated:
+        accelerate(model.parents, joints, qdd, bodies, subtrees)
+    add_torques(joints, bodies, subtrees, 1, torque[0])
+    fill_mass_matrix(model.parents, joints, bodies, subtrees, result[2])
+    derivatives_recursion(model.parents, joints, gravity, bodies, subtrees, result)
+    expected = dynamics(model, [exact(row) for row in rows]).torques[0]
+    assert np.abs(torque[0] - expected).max() < 1e-30 * np.abs(expected).max()
+    for found, each in zip(result, differences(model, rows), strict=True):
+        assert np.abs(found - each).max() < 1e-20 * np.abs(each).max()
 
 
 @settings(max_examples=15)

@@ -12,8 +12,9 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.rigid.articulated_inertia import PIVOT, articulated_bodies
 from multibody_dynamics.dynamics.rigid.mass_matrix_factors import (
     factorise,
+    invert,
+    negative_product,
     solve,
-    solve_rows,
 )
 from reference import error
 from robots import random_tree
@@ -26,15 +27,24 @@ def symmetric(n, seed):
     return A @ A.T + np.eye(n)
 
 
-@given(SIZES, st.integers(1, 9), st.integers(0, 2**32 - 1))
-def test_factors_and_solutions_of_many_right_hand_sides(n, columns, seed):
-    M, B = symmetric(n, seed), np.random.default_rng(seed).normal(size=(n, columns))
-    factors, pivots, X = M.copy(), np.empty(n), B.copy()
+@given(SIZES, st.integers(0, 2**32 - 1))
+def test_factors_and_inverse(n, seed):
+    M = symmetric(n, seed)
+    factors, pivots, inverse = M.copy(), np.empty(n), np.full((n, n), np.nan)
     factorise(factors, np.zeros(n, dtype=bool), pivots)
     L = np.tril(factors, -1) + np.eye(n)
     assert error(L.T @ np.diag(pivots) @ L, M, 2) < 1e-13
-    solve_rows(factors, pivots, X)
-    assert error(X, np.linalg.solve(M, B), 2) < 1e-13 * np.linalg.cond(M)
+    invert(factors, pivots, inverse)
+    assert error(inverse, np.linalg.inv(M), 2) < 1e-13 * np.linalg.cond(M)
+    np.testing.assert_array_equal(inverse, inverse.T)
+
+
+@given(SIZES, st.integers(1, 9), st.integers(0, 2**32 - 1))
+def test_products_of_any_size(n, columns, seed):
+    A, B = symmetric(n, seed), np.random.default_rng(seed).normal(size=(n, columns))
+    result = np.full((n, columns), np.nan)
+    negative_product(A, B, result)
+    assert error(result, -A @ B, 2) < 1e-14
 
 
 @given(SIZES, st.integers(0, 2**32 - 1), st.data())
