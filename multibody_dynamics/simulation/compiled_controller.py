@@ -210,10 +210,12 @@ class CompiledController(NeverCopied):
             2: "links and motors are exchanged",
             3: f"'{names[found.joint]}' and '{names[found.other]}' are exchanged",
         }.get(found.mistake, "names, signs, units, gear ratios, or springs of another robot")
+        what = f"carries {found.misfit:.4g} that its weight does not explain"
+        if found.mistake == plausibility.OUT_OF_RANGE:
+            what = f"has motors that are {found.misfit:.4g} out of range"
         return (
-            f"implausible states: '{names[found.joint]}' carries {found.misfit:.4g} that its weight"
-            f" does not explain; allowed: {found.allowed:.4g} (external_load). Likely cause:"
-            f" {cause}"
+            f"implausible states: '{names[found.joint]}' {what}; allowed: {found.allowed:.4g}"
+            f" (external_load). Likely cause: {cause}"
         )
 
     def deactivate(self) -> None:

@@ -34,6 +34,7 @@ RestingArm               whether measured positions of an arm at rest agree with
 Implausible              why they do not: joint, torque in N m, likely cause
 external_loads           (n,) N m, external torques at rest that a RestingArm believes
 softest_outputs          (v,) second outputs with which it judges springs
+stiffness_settings       (n, 2) where motors that set a stiffness can be
 Supervisor               mode and fault of an arm
 Mode                     what acts on the arm: nothing, a law, a stop, ...
 FAULTS                   all faults: to which mode they lead, and how they end
@@ -267,7 +268,13 @@ from .arm.desired_motion import DesiredMotion, Planned, Splice, TrajectoryReques
 from .arm.learned_motion import LearnedMotion
 from .arm.measured_arm import MeasuredArm
 from .arm.modes import FAULTS, NO_DESIGN, NOT_FINITE, Fault, Mode
-from .arm.plausibility import Implausible, RestingArm, external_loads, softest_outputs
+from .arm.plausibility import (
+    Implausible,
+    RestingArm,
+    external_loads,
+    softest_outputs,
+    stiffness_settings,
+)
 from .arm.position_check import PositionCheck, position_checks
 from .arm.printed_cycle import PrintedCycle, printed_cycle
 from .arm.stiffness_reference import StiffnessReference
@@ -432,6 +439,7 @@ __all__ = [
     "ArmSettings",
     "FlatnessSettings", "DesignedLaws", "MeasuredArm",
     "RestingArm", "Implausible", "external_loads", "softest_outputs",
+    "stiffness_settings",
     "Supervisor", "Mode", "FAULTS", "NO_DESIGN", "NOT_FINITE", "Fault", "Event",
     "CollisionReaction", "Contact", "REACTIONS", "OFF", "REPORT", "ON_LINKS", "FeedforwardLaw",
     # what an arm follows

@@ -18,7 +18,13 @@ import numpy as np
 
 from ... import __version__
 from ...dynamics.codegen import Program, c_records, c_source, c_types
-from ...dynamics.control import CycleSettings, driven_links, printed_cycle, softest_outputs
+from ...dynamics.control import (
+    CycleSettings,
+    driven_links,
+    printed_cycle,
+    softest_outputs,
+    stiffness_settings,
+)
 from ...dynamics.elastic import resting_second_outputs
 from ...dynamics.plant import ElasticRobot
 from ...dynamics.rigid import (
@@ -186,6 +192,7 @@ def _robot_tables(design: ControllerDesign) -> str:
         c_types.table_definition("HAS_MEMORY", actuators.has_memory).rstrip(),
         c_source.constant_array("SECOND_AT_REST", second, "double").rstrip(),
         c_source.constant_array("SOFTEST_SECOND", softest, "double").rstrip(),
+        c_types.table_definition("STIFFNESS_SETTINGS", stiffness_settings(actuators)).rstrip(),
     ]
     return "\n".join(lines)
 

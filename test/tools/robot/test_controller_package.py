@@ -537,6 +537,9 @@ def test_states_that_are_not_plausible_are_refused_in_c_and_python_alike(twins_o
     wrong = {"sign": (q, -theta), "links": (q[[1, 0, *range(2, len(q))]], theta)}
     if len(q) == len(theta):
         wrong["sides"] = (theta, q)
+    for i in np.flatnonzero(np.bincount(design.actuators.joint_of_motor) > 1):
+        second = np.arange(len(theta)) == design.actuators.first_motor[i] + 1
+        wrong[f"second motor of {i}"] = (q, np.where(second, -theta, theta))
     twins = twins_of(design)
     for what, states in wrong.items():
         twins.q, twins.theta = states

@@ -14,10 +14,13 @@ Two rules find what is wired, named, scaled or configured wrongly:
    CLEARLY better: of links and motors, which only a load that lifts every link with about twice its
    weight could imitate, or of two joints, which must then explain every spring within EXACT of its
    load. Misfits are weighed by the gravity torque of their joint.
+3. What sets the stiffness of a joint is within its range, whatever loads the arm: the distance of
+   two antagonists within the travel of both springs, and a stiffness drive between no stiffness and
+   twice as far above the least as the greatest. CALIBRATION and BEYOND of the range are allowed.
 
-An arm that moves needs other torques; then the first rule alone applies, with MOVING times the
-torque. Joints without torque limit may be loaded by GREATEST times their largest gravity torque, or
-bend by UNLIMITED rad.
+An arm that moves needs other torques; then the second rule does not apply, and MOVING times as much
+is allowed. Joints without torque limit may be loaded by GREATEST times their largest gravity
+torque, or bend by UNLIMITED rad.
 """
 
 from collections.abc import Iterator
@@ -51,6 +54,7 @@ from ..signals.encoder_steps import (
 from ..stability.loop_judgement import spread_poses
 
 CALIBRATION = 0.005  # rad or m, between the zeros of the encoders of a link and its motor
+BEYOND = 0.05
 RIGID = 0.05  # rad or m, backlash and compliance of a joint that is called rigid
 NOTICED = 0.002  # rad or m
 CLEARLY = 36.0  # times the sum of squares
@@ -71,15 +75,19 @@ class Mistake(IntEnum):
     EXCHANGED_SIDES = 2
     EXCHANGED_JOINTS = 3
     COARSE_ENCODER = 4
+    OUT_OF_RANGE = 5
 
 
-UNEXPLAINED_LOAD, EXCHANGED_SIDES, EXCHANGED_JOINTS, COARSE_ENCODER = map(int, list(Mistake)[1:])
+UNEXPLAINED_LOAD, EXCHANGED_SIDES, EXCHANGED_JOINTS, COARSE_ENCODER, OUT_OF_RANGE = map(
+    int, list(Mistake)[1:]
+)
 MISTAKES = (
     "none",
     "the spring of a joint carries an unexplained load, or a rigid joint is far from its motor",
     "links and motors are exchanged",
     "two joints are exchanged",
     "an encoder is too coarse for the gains",
+    "two antagonists, or the drive of a stiffness, are where no stiffness lets them be",
 )
 """What each mistake is."""
 
@@ -90,7 +98,7 @@ class Refusal(NamedTuple):
     mistake: Annotated[Integers, Field("the likely cause, or none")]
     joint: Annotated[Integers, Field("the one with the misfit")]
     other: Annotated[Integers, Field("the one that it is exchanged with")]
-    misfit: Annotated[Array, Field("N m or N; rad or m of a rigid joint or an encoder")]
+    misfit: Annotated[Array, Field("N m or N; rad or m of a rigid joint, an encoder or a range")]
     allowed: Annotated[Array, Field("of the misfit")]
 
 
@@ -107,6 +115,7 @@ class RestingSprings(NamedTuple):
     misfit: Annotated[Array, Field("unexplained torques as a share of those allowed", ("n",))]
     scale: Annotated[Array, Field("N m or N, of the torques that an exchange explains", ("n",))]
     softest: Annotated[Array, Field("second outputs; only what is measured is judged", (3, "v"))]
+    settings: Annotated[Array, Field("rad or m, see `stiffness_settings`", ("n", 2))]
     still: Annotated[Array, Field("rad/s or m/s, zeros", ("n",))]
     motors_still: Annotated[Array, Field("rad/s or m/s, zeros", ("m",))]
     links: Annotated[Array, Field("rad or m, exchanged positions", ("n",))]
@@ -141,14 +150,32 @@ def load_springs(arm, s, q, theta, second):
     weigh_links(arm, q, s.weight)
 
 
+def excess_of_setting(a, s, theta, i):
+    """How far what sets the stiffness of joint i is beyond its range: the distance between two
+    antagonists, or the second motor."""
+    if a.has_one_motor[i]:
+        return 0.0
+    j = a.first_motor[i] + 1
+    setting = theta[j - 1] - theta[j] if a.torque_share[j] > 0.0 else theta[j]
+    return max(max(s.settings[i, 0] - setting, setting - s.settings[i, 1]), 0.0)
+
+
+def allowed_excess(s, i):
+    """Of what sets the stiffness of joint i."""
+    return CALIBRATION + BEYOND * (s.settings[i, 1] - s.settings[i, 0])
+
+
 def spring_misfit(a, s, q, theta, allowed):
     """The unexplained torque of each joint as a share of what is allowed; of a rigid joint, the
-    distance from its motor."""
+    distance from its motor; of a joint whose stiffness cannot be set like that, by how much."""
     for i in range(q.shape[0]):
         if a.is_rigid[i]:
             s.misfit[i] = (theta[a.first_motor[i]] - q[i]) / RIGID
         else:
             s.misfit[i] = (s.torque[i] - s.weight[i]) / (allowed[i] + CALIBRATION * abs(s.K[i]))
+        excess = excess_of_setting(a, s, theta, i) / allowed_excess(s, i)
+        if excess > abs(s.misfit[i]):
+            s.misfit[i] = excess
 
 
 def worst_joint(a, arm, s, q, theta, allowed):
@@ -274,6 +301,12 @@ def judge_positions(a, arm, s, q, theta, allowed, moves, refusal):
         refusal.joint[0] = worst
     load_springs(arm, s, q, theta, s.softest)
     i = refusal.joint[0]
+    excess = excess_of_setting(a, s, theta, i)
+    if refusal.mistake[0] == UNEXPLAINED_LOAD and excess > allowed_excess(s, i):
+        refusal.mistake[0] = OUT_OF_RANGE
+        refusal.misfit[0] = excess
+        refusal.allowed[0] = allowed_excess(s, i)
+        return True
     share = RIGID if a.is_rigid[i] else allowed[i] + CALIBRATION * abs(s.K[i])
     refusal.allowed[0] = share
     refusal.misfit[0] = s.misfit[i] * share
@@ -317,22 +350,42 @@ def softest_outputs(actuators: Actuators) -> Array:
     return softest
 
 
+def stiffness_settings(actuators: Actuators) -> Array:
+    """(n, 2) rad or m, the range of what sets the stiffness of a joint: the distance of two
+    antagonists, or the position of a stiffness drive; infinite for all other joints."""
+    ranges = np.tile([-inf, inf], (actuators.n, 1))
+    for i, actuator, _, _ in actuators.each():
+        if (drive := actuator.drive) is not None:
+            least, greatest = (float(k) for k in actuator.second_output_range(0.0))
+            ends = np.array([min(drive.offset, 0.0), 2.0 * greatest - least])
+            ranges[i] = np.sort((ends - drive.offset) / drive.gain)
+        elif actuator.sides == (1.0, -1.0):
+            ranges[i] = np.sum(actuator.limits_of_springs, axis=0)
+    return ranges
+
+
 EXCHANGED_TOPICS = "joint_states and motor_states are exchanged"
 
 
 class Implausible(NamedTuple):
     """Why positions at rest are not believed: the joint with the largest misfit, how much of its
-    torque (N m or N; rad or m for a rigid joint) the model does not explain, how much is allowed,
-    and the likely cause."""
+    torque (N m or N; rad or m for a rigid joint or motors out of range) the model does not
+    explain, how much is allowed, and the likely cause."""
 
     joint: str
     misfit: float
     allowed: float
     is_rigid: bool
     cause: str
+    is_out_of_range: bool = False
 
     def __str__(self) -> str:
-        if self.is_rigid:
+        if self.is_out_of_range:
+            text = (
+                f"the stiffness of '{self.joint}' cannot be set like that: its motors are"
+                f" {self.misfit:.4g} rad or m out of range"
+            )
+        elif self.is_rigid:
             text = f"'{self.joint}' is rigid, but {self.misfit:.4g} from its motor"
         else:
             text = (
@@ -359,6 +412,7 @@ class RestingArm(IndependentCopies):
         m, v = len(actuators.motors), len(actuators.variable_joints)
         self.springs = record_fields.zeros(RestingSprings, n=model.n, m=m, v=v)
         self.springs.softest[0] = softest_outputs(actuators)
+        self.springs.settings[:] = stiffness_settings(actuators)
         self._refusal = record_fields.zeros(Refusal)
         self.judge(model.home, np.zeros(m))  # compiles
 
@@ -373,11 +427,13 @@ class RestingArm(IndependentCopies):
             return None
         i, j, names = int(found.joint[0]), int(found.other[0]), self.model.joint_names
         misfit, share = float(found.misfit[0]), float(found.allowed[0])
+        mistake = Mistake(int(found.mistake[0]))
         cause = {
             Mistake.EXCHANGED_SIDES: EXCHANGED_TOPICS,
             Mistake.EXCHANGED_JOINTS: _exchanged(names[i], names[j]),
-        }.get(Mistake(int(found.mistake[0]))) or self._cause(q, theta, allowed)
-        return Implausible(names[i], misfit, share, bool(self.actuators.is_rigid[i]), cause)
+        }.get(mistake) or self._cause(q, theta, allowed)
+        is_rigid, is_out = bool(self.actuators.is_rigid[i]), mistake is Mistake.OUT_OF_RANGE
+        return Implausible(names[i], misfit, share, is_rigid, cause, is_out)
 
     def coarse_encoder(self, steps: EncoderSteps, links: Array, motors: Array) -> str:
         """Why an encoder with these steps is too coarse, if steps of links (n,) and motors (m,)
@@ -413,6 +469,10 @@ class RestingArm(IndependentCopies):
         for i, j in combinations(np.flatnonzero(self._a.has_one_motor).tolist(), 2):
             exchange_joints(self._a, s, q, theta, i, j)
             yield _exchanged(names[i], names[j]), s.links.copy(), s.motors.copy()
+        for i in np.flatnonzero(~self._a.has_one_motor.astype(bool)):
+            j, of_motors = self._a.first_motor[i], self.actuators.motor_names
+            pair = f"{_exchanged(of_motors[j], of_motors[j + 1])} in motor_states"
+            yield pair, q, _swapped(theta, j, j + 1)
 
     # Explanations of what has been refused
 

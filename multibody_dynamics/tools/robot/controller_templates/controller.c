@@ -380,6 +380,7 @@ int robot_initialise(robot_controller *c, const robot_parameters *parameters)
     robot_forget_samples(&c->samples);
     copy_row(SECOND_AT_REST, c->second[0], ROBOT_VARIABLE);
     copy_row(SOFTEST_SECOND, c->springs.softest[0], ROBOT_VARIABLE);
+    copy_row(STIFFNESS_SETTINGS[0], c->springs.settings[0], 2 * ROBOT_JOINTS);
     return robot_wrong_parameter(parameters) ? 1 : 0;
 }
 

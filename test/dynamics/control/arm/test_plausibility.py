@@ -14,12 +14,15 @@ from elastic_arms import (
     EVERY_ARM,
     START,
     Arm,
+    antagonistic_arm,
     at_rest,
     elastic_panda,
     linear_arm,
     positions,
+    pretensioned_arm,
     series,
     shipped,
+    variable_arm,
 )
 from multibody_dynamics.dynamics import control
 from multibody_dynamics.dynamics.control.arm.arm_settings import ArmSettings
@@ -150,6 +153,45 @@ def test_mistakes_are_noticed_and_named(made):
         assert np.mean(noticed) > 0.9, what  # not where all positions are small
     for what, is_right in named.items():
         assert np.mean(is_right) > 0.9, what
+
+
+def elbow() -> Arm:
+    return shipped("antagonistic_elbow")
+
+
+@pytest.mark.parametrize("made", [antagonistic_arm, pretensioned_arm, variable_arm, elbow])
+def test_mistakes_of_motors_that_set_a_stiffness_show_whatever_loads_the_arm(made):
+    arm, judge = made(), judge_of(made)
+    (i,) = np.flatnonzero(np.bincount(arm.actuators.joint_of_motor) > 1)
+    j = int(arm.actuators.first_motor[i]) + 1
+    one, other = arm.actuators.motor_names[j - 1 : j + 1]
+    rng = np.random.default_rng(8)
+    for q in positions(arm, 40):
+        contact = pulled(arm, q, rng.normal(size=3), rng.uniform(0.0, 0.5))
+        theta = motors(arm, q, gravity_forces(arm.model, q) - contact)
+        exchanged, turned, geared = theta.copy(), theta.copy(), theta.copy()
+        exchanged[[j - 1, j]] = theta[[j, j - 1]]
+        turned[j] *= -1.0
+        geared[j] *= 57.0
+        found = judge.judge(q, exchanged)
+        assert found is not None
+        if arm.actuators.torque_share[j] > 0.0:
+            assert found.cause == f"'{one}' and '{other}' are exchanged in motor_states"
+        else:
+            found = judge.judge(q, turned)
+            assert found is not None
+        assert found.joint == arm.model.joint_names[i]
+        assert f"the stiffness of '{found.joint}' cannot be set like that" in str(found)
+        assert "rad or m out of range" in str(found)
+        assert judge.judge(q, geared) is not None or abs(theta[j]) < 0.1
+
+
+@pytest.mark.parametrize("made", [antagonistic_arm, pretensioned_arm, elbow])
+def test_tendons_that_are_just_slack_are_believed(made):
+    """Without power, their motors have given way; brakes or a table carry the arm."""
+    arm, judge = made(), judge_of(made)
+    for q in positions(arm, 40):
+        assert judge.judge(q, q[arm.actuators.joint_of_motor]) is None
 
 
 def test_exchanged_sides_are_noticed_with_a_payload_of_a_third_of_the_arm():

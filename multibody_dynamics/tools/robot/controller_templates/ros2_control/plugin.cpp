@@ -1004,14 +1004,17 @@ void ElasticJointController::announce(const Report & report)
         "torque by its limit. Use finer encoders, or lower the bandwidths", joint.c_str(),
         found.misfit, found.allowed);
     } else {
+      const bool is_load = found.mistake != ROBOT_OUT_OF_RANGE;
       const std::string cause = found.mistake == ROBOT_EXCHANGED_SIDES ?
         "links and motors are exchanged" : found.mistake == ROBOT_EXCHANGED_JOINTS ?
         "exchanged with '" + std::string(robot_joint_names[found.other]) + "'" :
         "names, signs, units, gear ratios, or springs of another robot";
       RCLCPP_ERROR(
-        logger, "implausible states, not activated: '%s' carries %.4g that its weight does not "
-        "explain; allowed: %.4g (external_load). Likely cause: %s", joint.c_str(), found.misfit,
-        found.allowed, cause.c_str());
+        logger, "implausible states, not activated: '%s' %s %.4g %s; allowed: %.4g "
+        "(external_load). Likely cause: %s", joint.c_str(),
+        is_load ? "carries" : "has motors that are", found.misfit,
+        is_load ? "that its weight does not explain" : "out of range", found.allowed,
+        cause.c_str());
     }
   }
   if (report.output.state == announced_state_ && report.output.fault == announced_fault_) {
