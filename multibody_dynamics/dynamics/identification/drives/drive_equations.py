@@ -29,7 +29,9 @@ used together with that of its link (`Options.joined`), where the spring cancels
 
 Each equation is a sum of columns times coefficients, z . columns = 0, and the coefficients are
 functions of the parameters (`drive_parameters`): the columns need to be computed only once. Both
-sides pass the same filter (`parallel_filter`). Delays enter by derivatives of the torque,
+sides pass the same filter (`parallel_filter`). Slip elements and bristles depend on the way, which
+a smooth position rounds off at every reversal: they follow positions of a higher bandwidth, at all
+samples, and pass the filter of the states afterwards. Delays enter by derivatives of the torque,
 i(t - d) = i - d i' + d^2 i'' / 2 - ..., friction by its tabulated terms (`friction_terms`).
 """
 
@@ -55,6 +57,7 @@ from .spring_effects import EVERY, GAP, SpringEffects
 
 Kind = Literal["rigid", "motor", "link", "spring"]
 WIDER = 2.0  # cut-off of the states, relative to that of the equations
+WIDEST = 4.0  # that of the positions that slip elements and bristles follow
 FINEST = 250.0  # Hz, lowest rate of the states: friction changes within a few ms
 PER_CUTOFF = 10.0  # fewest states per period of the cut-off
 SIGNAL_ORDERS = 4  # derivatives of a torque, for its delay
@@ -106,21 +109,24 @@ OF_LINK = ("viscous", "offset", "coulomb", "stribeck", "load")
 
 
 class Filters(NamedTuple):
-    """For one sampling rate: filters of states and efforts, their step, filter of the equations."""
+    """For one sampling rate: filters of states, efforts, and positions that slip elements and
+    bristles follow; the step of the first two; filter of the equations."""
 
     states: ZeroPhaseFilter
     efforts: ZeroPhaseFilter
+    ways: ZeroPhaseFilter
     step: int
     equations: ParallelFilter
 
 
 def filters_of(rate: float, cutoff: float) -> Filters:
     """The filters for samples at `rate`, for equations below `cutoff`, both in Hz."""
-    wide = min(WIDER * cutoff, HIGHEST * rate)
+    wide, widest = (min(factor * cutoff, HIGHEST * rate) for factor in (WIDER, WIDEST))
     step = max(int(rate / max(FINEST, PER_CUTOFF * cutoff) + 1e-6), 1)
     return Filters(
         ZeroPhaseFilter(rate, wide, 3),
         ZeroPhaseFilter(rate, wide, SIGNAL_ORDERS),
+        ZeroPhaseFilter(rate, widest, 1),
         step,
         ParallelFilter(rate / step, cutoff),
     )
@@ -381,18 +387,34 @@ class DriveEquations:
         first = run.start + (stretch.start + filters.states.reach) / run.rate
         times = first + np.arange(count) * step / run.rate
         stiffness = filters.states(rows(run.stiffness, has.stiffness), step=step)[0]
-        slip, settled = {}, {}
+        slip, settled, bristles = {}, {}, {}
+        ways = self._ways(run, stretch, filters, {"link": links[0], "motor": motors[0]})
         for j, each in self.effects.items():
-            deflection = motors[0, :, self.motors_of(j)[0]] - links[0, :, j]
-            slip[j] = each.slip(deflection)
-            settled[j] = float(times[each.settled(deflection)])
-        bristles = {
-            (side, k): nodes.bristles(np.asarray(rows[0, :, k]))
-            for side, rows in (("link", links), ("motor", motors))
-            for k, nodes in enumerate(self.nodes[side])
-            if nodes.has_bristles
-        }
+            deflection = ways["motor"][:, self.motors_of(j)[0]] - ways["link"][:, j]
+            slip[j] = filters.states(each.slip(deflection), step=step, orders=1)[0]
+            settled[j] = run.start + (stretch.start + each.settled(deflection)) / run.rate
+        for side, every in self.nodes.items():
+            for k, nodes in enumerate(every):
+                if nodes.has_bristles:
+                    bent = nodes.bristles(ways[side][:, k])
+                    bristles[side, k] = filters.states(bent, step=step, orders=1)[0]
         return State(times, links, motors, sensor, signal, stiffness, slip, settled, bristles)
+
+    def _ways(
+        self, run: MeasuredRun, stretch: slice, filters: Filters, states: Mapping[str, Array]
+    ) -> dict[str, Array]:
+        """Positions of links and motors at all samples of a stretch, constant beyond the reach of
+        the filters; those that were not measured between the filtered `states`."""
+        samples, found = np.arange(stretch.stop - stretch.start), {}
+        measured = {"link": (run.q, self.sources.q), "motor": (run.theta, self.sources.theta)}
+        for side, (given, has) in measured.items():
+            rows = states[side]
+            at = filters.states.reach + filters.step * np.arange(len(rows))
+            found[side] = np.stack([np.interp(samples, at, row) for row in rows.T], axis=1)
+            if given is not None:
+                own = filters.ways(given[stretch][:, has])[0]
+                found[side][:, has] = np.pad(own, ((filters.ways.reach,) * 2, (0, 0)), "edge")
+        return found
 
     def _complete(self, links: Array, motors: Array, sensor: Array, step: float) -> None:
         """Compute the side that was not measured from the known springs, in place; step in s."""

@@ -75,8 +75,10 @@ class ZeroPhaseFilter(IndependentCopies):
         half = self.kernels[0, self.reach :]
         return np.asarray(half[0] + 2.0 * np.cos(angle[..., None] * distance) @ half[1:])
 
-    def __call__(self, samples: Any, *, first: int = 0, step: int = 1) -> Array:
-        """Values (orders, m, n) of evenly timed samples (k, n).
+    def __call__(
+        self, samples: Any, *, first: int = 0, step: int = 1, orders: int | None = None
+    ) -> Array:
+        """Values (orders, m, n) of evenly timed samples (k, n); of all orders by default.
 
         The values are those at the samples reach + first, reach + first + step, ..., as far as all
         samples that they depend on exist; m may be zero.
@@ -84,10 +86,11 @@ class ZeroPhaseFilter(IndependentCopies):
         rows = as_array("samples", samples, ())
         if rows.ndim != 2:
             raise InputError(f"samples: expected shape (k, n), got {rows.shape}")
+        kernels = self.kernels[:orders]
         if len(rows) <= 2 * self.reach + first:
-            return np.zeros((len(self.kernels), 0, rows.shape[1]))
+            return np.zeros((len(kernels), 0, rows.shape[1]))
         origin = rows[len(rows) // 2]  # keeps rounding errors small
-        rows, kernels = rows - origin, self.kernels
+        rows = rows - origin
         if kernels.shape[1] <= DIRECT * step:
             windows = sliding_window_view(rows[first:], kernels.shape[1], axis=0)[::step]
             backwards = np.ascontiguousarray(kernels[:, ::-1])

@@ -19,6 +19,7 @@ from multibody_dynamics.dynamics.identification.drives.drive_parameters import (
     Parameters,
     add_body,
 )
+from multibody_dynamics.dynamics.identification.drives.spring_effects import SpringEffects
 from robots import random_tree
 
 idn = dyn.identification
@@ -114,6 +115,32 @@ def test_the_equations_of_an_arm_with_springs_hold():
     equations = equations_of(model, actuators, bare)
     assert [each.kind for each in equations.channels] == 2 * ["motor", "link"]
     assert residuals(model, equations, values, bare).max() < 1e-3
+
+
+def test_bristles_and_slip_elements_follow_reversals_that_the_states_smooth():
+    """A ripple above the cut-off of the states makes both turn round; what it leaves below that
+    cut-off is that of the whole way, to within a few percent."""
+    model, actuators = planar()
+    t = np.arange(0.0, 3.0, 1.0 / RATE)
+    slow, ripple = np.sin(3.0 * t), np.sin(2.0 * np.pi * 25.0 * t)
+    q = (0.3 * slow + 4e-4 * ripple)[:, None] * np.ones(model.n)
+    theta = q + (6e-3 * slow + 2e-3 * ripple)[:, None]
+    run = idn.MeasuredRun("a", RATE, q=q, theta=theta, motor_torque=0.0 * q)
+    has, speeds = measured_signals([run], model.n, model.n), np.ones((2, model.n))
+    options = Options(presliding=frozenset({f"link {model.joint_names[0]}"}))
+    effects = {0: SpringEffects(model.joint_names[0], 8e-3, 100.0)}
+    equations = DriveEquations(model, actuators, has, speeds, {}, options, effects=effects)
+    filters = filters_of(RATE, 10.0)
+    assert filters.states.gain(25.0) < 0.2
+    state = equations.states(run, run.stretches[0], filters)
+    settled = state.times >= state.settled[0]
+    for found, whole, size in (
+        (state.bristles["link", 0], equations.nodes["link"][0].bristles(q[:, 0]), 1.0),
+        (state.slip[0], effects[0].slip((theta - q)[:, 0]), effects[0].limits),
+    ):
+        wanted = filters.states(whole, step=filters.step)[0]
+        error = ((found - wanted) / size)[settled]
+        assert np.sqrt(np.mean(error**2, axis=0)).max() < 0.03
 
 
 def test_which_equations_there_are_follows_from_what_was_measured():
