@@ -63,21 +63,6 @@ def test_a_single_file_without_metadata(tmp_path, plugin, ending):
 
 
 @pytest.mark.parametrize(("plugin", "ending"), [(SQLITE3, "db3"), (MCAP, "mcap")])
-def test_a_split_bag(tmp_path, plugin, ending):
-    half = COUNT // 2
-    first = write_bag(tmp_path / "first", MESSAGES[:half], plugin=plugin)
-    second = write_bag(tmp_path / "second", MESSAGES[half:], plugin=plugin)
-    shutil.copy(second / f"second.{ending}", first)
-    content = yaml.safe_load((first / "metadata.yaml").read_text())
-    info = content["rosbag2_bagfile_information"]
-    info["relative_file_paths"].append(f"second.{ending}")
-    info["message_count"] = info["topics_with_message_count"][0]["message_count"] = COUNT
-    info["duration"]["nanoseconds"] = int(STAMPS[-1] - STAMPS[0])
-    (first / "metadata.yaml").write_text(yaml.safe_dump(content))
-    assert is_all(first)
-
-
-@pytest.mark.parametrize(("plugin", "ending"), [(SQLITE3, "db3"), (MCAP, "mcap")])
 def test_files_listed_out_of_order_and_counts_of_zero(tmp_path, plugin, ending):
     """As `ros2 bag reindex` lists them, and as a recorder leaves them that is killed."""
     third = COUNT // 3

@@ -170,10 +170,10 @@ def arm_of(example: Example) -> tuple:
 
 
 @each_example
-def test_motor_pd_state_feedback_and_hold_keep_an_arm_at_rest(example):
+def test_motor_pd_and_state_feedback_bring_an_arm_to_rest(example):
     model, actuators, q = arm_of(example)
     robot = ElasticRobot(model, actuators)
-    for law in ("motor_pd", "state_feedback", "hold"):
+    for law in ("motor_pd", "state_feedback"):
         controller = make_controller(model, actuators, ControllerSettings(law=law, position=q))
         robot.reset(q + 0.01, theta=None)
         desired = np.zeros((5, model.n))
@@ -182,8 +182,7 @@ def test_motor_pd_state_feedback_and_hold_keep_an_arm_at_rest(example):
             torque = controller.update(desired, robot.q, robot.qd, robot.theta, robot.thetad)
             robot.step(torque, 1e-3)
         assert np.abs(robot.qd).max() < 0.05, law
-        if law != "hold":
-            np.testing.assert_allclose(robot.q, q, rtol=0, atol=5e-3, err_msg=law)
+        np.testing.assert_allclose(robot.q, q, rtol=0, atol=5e-3, err_msg=law)
 
 
 @each_elastic

@@ -232,19 +232,6 @@ def test_variants_deflect_the_springs_less():
         np.testing.assert_allclose(total, Q[0], rtol=1e-12)
 
 
-def test_it_works_in_place_on_the_callers_arrays():
-    state, torque = np.zeros((5, ALL.n)), np.zeros((3, ALL.n))
-    cycle = MotorFeedforward(ALL, state, torque)
-    state[:], torque[:], cycle.stiffness[:] = random_motion(ALL, np.random.default_rng(7))
-    before = state.copy(), torque.copy()
-    command = cycle.update()
-    assert command is cycle.command
-    assert all(row.base is cycle.result for row in command)
-    np.testing.assert_array_equal(state, before[0])
-    np.testing.assert_array_equal(torque, before[1])
-    assert (command.position[0], command.velocity[0]) == (state[0, 0], state[1, 0])
-
-
 def test_rest_is_in_the_middle_of_the_second_outputs():
     cycle = MotorFeedforward(ALL)
     cycle.update()

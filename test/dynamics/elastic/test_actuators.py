@@ -68,25 +68,6 @@ def test_motors_are_named_after_their_joints():
     assert linear_joints()[0].gear_ratio.tolist() == [100.0, 80.0, 50.0, 1.0]
 
 
-def test_linear_springs_and_motors_in_closed_form():
-    actuators, K = linear_joints()
-    M, c = np.array([0.4, 0.3, 0.05, 0.1]), np.array([0.9, 0.6, 0.1, 0.0])
-    rng = np.random.default_rng(0)
-    q, qd, theta, thetad, tau = rng.normal(size=(5, 6, 4))
-    found = actuators.springs(q, qd, theta, thetad)
-    finite = np.where(np.isinf(K), np.nan, K)
-    np.testing.assert_allclose(found.torque, finite * (theta - q), rtol=1e-15)
-    np.testing.assert_allclose(found.torque_rate, finite * (thetad - qd), rtol=1e-15)
-    np.testing.assert_array_equal(found.load, found.torque)
-    np.testing.assert_array_equal(found.stiffness, np.broadcast_to(K, (6, 4)))
-    friction = np.array([1.1, 0.7, 0.2, 0.0]) * thetad
-    friction += c * np.tanh(thetad / np.array([0.05, 0.04, 0.03, 1.0]))
-    np.testing.assert_allclose(actuators.friction(thetad), friction, rtol=1e-15)
-    load = np.where(actuators.is_rigid, 0.0, found.load)
-    wanted = np.where(actuators.is_rigid, np.nan, (tau - load - friction) / M)
-    np.testing.assert_allclose(actuators.motor_acceleration(thetad, load, tau), wanted, rtol=1e-14)
-
-
 def test_motor_torque_and_acceleration_are_inverse_and_friction_has_its_slope():
     actuators = make_actuators()
     rng = np.random.default_rng(1)

@@ -12,8 +12,6 @@ from scipy.integrate import solve_ivp
 from flat_motions import (
     MOTOR,
     QUADRATIC,
-    SMALL,
-    STRONG,
     at,
     linear_springs,
     mixed,
@@ -29,7 +27,6 @@ from multibody_dynamics.dynamics.elastic import (
     LinearSpring,
     Motor,
     MotorMotion,
-    PolynomialSpring,
     SeriesElastic,
     VariableStiffness,
     filtered_deflection,
@@ -106,64 +103,6 @@ def test_linear_springs_track_exactly(d):
     K = np.array([400.0, 250.0])
     kinds = [SeriesElastic(MOTOR, LinearSpring(k), each) for k, each in zip(K, d, strict=True)]
     assert tracking_error(arm(), Actuators(arm().joint_names, kinds), linear(K, d)) < 1e-8
-
-
-def test_nonlinear_springs_track_exactly():
-    laws = [CubicSpring(150.0, 4e3), PolynomialSpring((200.0, 0.0, 3e3), travel=(-0.8, 0.8))]
-    actuators = Actuators(arm().joint_names, [SeriesElastic(MOTOR, law) for law in laws])
-
-    def law(q: Array, qd: Array, theta: Array, thetad: Array, t: float) -> tuple[Array, Array]:
-        phi = theta - q
-        Q = np.array([150.0, 200.0]) * phi + np.array([4e3, 3e3]) * phi**3
-        return Q, Q
-
-    assert tracking_error(arm(), actuators, law) < 1e-8
-
-
-def test_variable_stiffness_tracks_exactly_while_the_stiffness_changes():
-    limits = (100.0, 900.0)
-    actuators = Actuators(
-        arm().joint_names,
-        [
-            VariableStiffness(MOTOR, limits),
-            VariableStiffness(SMALL, limits, CubicSpring(1.0, 20.0)),
-        ],
-    )
-
-    def second(t: float) -> Array:
-        return second_outputs(2, t, 350.0, 150.0)
-
-    def law(q: Array, qd: Array, theta: Array, thetad: Array, t: float) -> tuple[Array, Array]:
-        phi = theta - q
-        Q = second(t)[0] * (phi + np.array([0.0, 20.0]) * phi**3)
-        return Q, Q
-
-    assert tracking_error(arm(), actuators, law, second) < 1e-8
-
-
-@pytest.mark.parametrize(
-    ("regulates", "mean", "swing"), [("stiffness", 560.0, 60.0), ("pretension", 60.0, 15.0)]
-)
-def test_antagonistic_joints_track_exactly_while_the_second_output_changes(regulates, mean, swing):
-    actuators = Actuators(
-        arm().joint_names,
-        [
-            Antagonistic(MOTOR, MOTOR, QUADRATIC, QUADRATIC, regulates),
-            Antagonistic(SMALL, MOTOR, QUADRATIC, STRONG, regulates),
-        ],
-    )
-
-    def law(q: Array, qd: Array, theta: Array, thetad: Array, t: float) -> tuple[Array, Array]:
-        a, b = theta[::2] - q, q - theta[1::2]
-        pull = 40.0 * a + 900.0 * a**2
-        back = np.array([40.0, 60.0]) * b + np.array([900.0, 700.0]) * b**2
-        back[1] += 500.0 * b[1] ** 3
-        return pull - back, np.stack((pull, -back), axis=-1).ravel()
-
-    def second(t: float) -> Array:
-        return second_outputs(2, t, mean, swing)
-
-    assert tracking_error(arm(), actuators, law, second) < 1e-8
 
 
 K = np.array([900.0, np.inf, 150.0])

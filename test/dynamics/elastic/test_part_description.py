@@ -75,16 +75,6 @@ def test_units_may_be_written_as_in_data_sheets(unit, value):
     np.testing.assert_allclose(arm.spring.K, value, rtol=1e-15)
 
 
-def test_a_number_with_an_exponent_needs_no_decimal_point(tmp_path):
-    """YAML 1.1 reads 1e4 as a string."""
-    path = tmp_path / "arm.yaml"
-    data = arm_and_slide()
-    data["joints"]["arm"]["spring"]["stiffness"]["value"] = "LATER"
-    path.write_text(yaml.safe_dump(data).replace("LATER", "1e4"))
-    arm, _ = load_actuators(path, ("arm", "slide")).actuators
-    assert arm.spring.K == 1e4 * 2500
-
-
 def at(data: dict, path: str) -> tuple[dict, str]:
     *parents, last = path.split("/")
     for key in parents:

@@ -119,20 +119,6 @@ def test_beyond_its_travel_a_spring_raises_or_follows_its_tangent():
     assert spring.energy(0.4, beyond="continue") == pytest.approx(work)
 
 
-def test_a_batch_is_its_elements_and_springs_do_not_change():
-    spring = SPRINGS["polynomial"]
-    phi = np.random.default_rng(0).uniform(-0.2, 0.4, (3, 2))
-    rows = spring.derivatives(phi)
-    assert rows.shape == (4, 3, 2)
-    for i, j in np.ndindex(3, 2):
-        np.testing.assert_array_equal(rows[:, i, j], spring.derivatives(phi[i, j]))
-    torque = spring.torque(phi)
-    singles = [[float(spring.deflection(x)) for x in row] for row in torque]
-    np.testing.assert_allclose(spring.deflection(torque), singles, rtol=0, atol=1e-15)
-    with pytest.raises(AttributeError):
-        spring.coefficients = (1.0,)
-
-
 def test_invalid_springs_are_rejected():
     Linear, Polynomial, Table = LinearSpring, PolynomialSpring, TableSpring
     assert_rejected(

@@ -6,7 +6,6 @@
 import copy
 import dataclasses
 import pickle
-import warnings
 
 import numpy as np
 import pinocchio as pin
@@ -268,17 +267,6 @@ def test_massless_bodies_may_carry_others():
     model = build(inertias=M)
     tau = dyn.inverse_dynamics(model, *np.ones((3, 3))).tau
     assert np.isfinite(tau).all()
-
-
-def test_a_violated_triangle_inequality_is_a_warning_and_an_error_if_strict():
-    M = parts()["inertias"]
-    M[1] = dyn.spatial_inertia(1, (0, 0, 0), np.diag((1, 1, 3)))
-    with pytest.warns(dyn.ModelWarning, match=r"body 'body2'.*triangle"):
-        build(inertias=M)
-    rejected("body 'body2'.*triangle", inertias=M, strict=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        build(strict=True)
 
 
 def test_joint_types_follow_from_the_screws():

@@ -132,25 +132,6 @@ def test_the_result_has_as_many_rates_as_the_motion_determines():
             np.testing.assert_allclose(part, full[:count], rtol=1e-14, atol=1e-14)
 
 
-def test_batches_equal_single_results():
-    model, rng = with_flange(74), np.random.default_rng(75)
-    state, push = rng.normal(size=(5, 4, 1, model.n)), rng.normal(size=(2, 6))
-    load, frames = random_inertia(rng), se3.exp(rng.normal(size=(2, 6)))
-    W = rigid.load_wrench(model, "flange", load, *state, frame=frames)
-    reading = rigid.load_cell_reading(model, "flange", load, *state, wrench=push, frame=frames)
-    joints = rigid.joint_wrenches(model, *state, wrenches={"flange": push})
-    assert W.shape == reading.shape == (4, 2, 3, 6)
-    assert joints.shape == (4, 2, model.n, 3, 6)
-    for i, k in np.ndindex(4, 2):
-        one, frame = state[:, i, 0], frames[k]
-        single = rigid.load_wrench(model, "flange", load, *one, frame=frame)
-        assert error(W[i, k], single) < 1e-14
-        single = rigid.load_cell_reading(model, "flange", load, *one, wrench=push[k], frame=frame)
-        assert error(reading[i, k], single) < 1e-14
-        single = rigid.joint_wrenches(model, *one, wrenches={"flange": push[k]})
-        assert error(joints[i, k], single) < 1e-14
-
-
 def test_bad_arguments_are_named():
     model, load = with_flange(76), dyn.spatial_inertia(1.0, np.zeros(3), np.eye(3))
     rows, two = np.zeros((5, model.n)), np.zeros((2, model.n))

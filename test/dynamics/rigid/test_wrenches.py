@@ -4,7 +4,6 @@
 """Wrenches with rates from body frames to the inertial frame, and their errors."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -133,28 +132,3 @@ def test_wrenches_broadcast():
     assert wrench_rows(model, None).shape == (model.n, 18)
     rows = wrench_rows(model, {"tool": np.ones((4, 1, 6)), "body1": np.ones((5, 3, 6))})
     assert rows.shape == (4, 5, model.n, 18)
-
-
-BAD = {
-    "scalar": (1.0, "expected"),
-    "five": (np.zeros(5), "expected"),
-    "rates too many": (np.zeros((3, 7)), "expected"),
-    "nan": (np.r_[np.zeros(5), np.nan], "nan"),
-    "inf in a rate": (np.array([[0.0] * 6, [np.inf] * 6, [0.0] * 6]), "inf"),
-    "complex": (np.zeros(6) * 1j, "real"),
-    "object": (np.zeros(6, dtype=object), "real"),
-    "text": (["a"] * 6, "real"),
-    "ragged": ([[1, 2], [3]], "numbers|expected"),
-    "none": (None, "expected"),
-}
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_a_bad_wrench_is_rejected_by_name(name):
-    model = with_tool(10)
-    W, message = BAD[name]
-    zero = np.zeros(model.n)
-    with pytest.raises(dyn.InputError, match=rf"wrenches\['tool'\].*({message})"):
-        dyn.inverse_dynamics(model, zero, zero, zero, wrenches={"tool": W})
-    with pytest.raises(dyn.InputError, match=rf"W.*({message})"):
-        dyn.wrench_to_world(model, zero, zero, zero, "tool", W)

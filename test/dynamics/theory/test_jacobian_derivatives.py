@@ -106,30 +106,6 @@ def test_one_and_two_joints_are_gradient_and_hessian(model, representation):
 
 
 @each_representation
-@each_robot
-def test_time_derivatives_are_sums_of_partial_ones(model, representation):
-    q, qd, qdd, qddd, _ = random_state(model, seed=35)
-    body = deepest(model)
-    at = {"representation": representation}
-    gradient = theory.jacobian_gradient(model, q, body, **at)
-    hessian = theory.jacobian_hessian(model, q, body, **at)
-    J, Jd = dyn.jacobian(model, q, body, **at), dyn.jacobian_dot(model, q, qd, body, **at)
-    Jdd = theory.jacobian_ddot(model, q, qd, qdd, body, **at)
-    assert error(Jd, gradient @ qd, axes=2) < 1e-13
-    assert error(Jdd, gradient @ qdd + hessian @ qd @ qd, axes=2) < 1e-13
-    jerk = dyn.forward_kinematics(model, q, qd, qdd, qddd, **at).jerk[body]
-    assert error(J @ qddd + 2 * Jd @ qdd + Jdd @ qd, jerk) < 1e-13
-
-
-@each_robot
-def test_derivatives_of_the_origin_are_symmetric_in_the_joints(model):
-    """Linear hybrid columns are derivatives of r: their gradient is symmetric in j and k too."""
-    q, body = random_state(model, seed=37)[0], deepest(model)
-    gradient = theory.jacobian_gradient(model, q, body, representation="hybrid")[3:]
-    assert error(gradient, np.swapaxes(gradient, -1, -2), axes=3) < 1e-14
-
-
-@each_representation
 def test_a_frame_has_its_own_derivatives(representation):
     plain = ROBOTS["tree"]
     body = deepest(plain)

@@ -24,19 +24,6 @@ STRONG = PolynomialSpring((60.0, 700.0, 500.0), travel=(0.0, 0.5))
 UNLIKE = Antagonistic(MOTOR, MOTOR, QUADRATIC, STRONG)
 
 
-def test_antagonists_of_quadratic_springs_have_a_closed_form():
-    """s = c phi^2: sigma = 2 c (phi_a + phi_b), Q = c (phi_a + phi_b)(phi_a - phi_b)."""
-    c = 900.0
-    spring = PolynomialSpring((0.0, c), travel=(0.01, 0.6))
-    actuator = Antagonistic(MOTOR, MOTOR, spring, spring)
-    Q, sigma = np.array([-30.0, 0.0, 45.0]), np.array([400.0, 600.0, 900.0])
-    none = np.zeros(3)
-    a, b = actuator.motor_rows([none] * 3, [Q, none, none], [sigma, none, none], None, "raise")
-    total, difference = sigma / (2 * c), 2 * Q / sigma
-    np.testing.assert_allclose(a.position, (total + difference) / 2, rtol=1e-13)
-    np.testing.assert_allclose(b.position, -(total - difference) / 2, rtol=1e-13)
-
-
 @given(st.floats(-0.9, 0.9), st.floats(0.02, 0.98))
 @settings(max_examples=25, deadline=None)
 def test_every_stiffness_in_the_range_is_feasible_and_none_beyond(where, part):
