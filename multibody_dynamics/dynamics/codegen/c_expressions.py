@@ -39,7 +39,7 @@ from .c_types import (
 Function = Callable[..., Any]
 _CALLS = {  # name: its name in C; arguments and result are double
     "abs": "fabs", "expm1": "expm1", "exp": "exp", "tanh": "tanh", "sqrt": "sqrt", "floor": "floor",
-    "ceil": "ceil",
+    "ceil": "ceil", "asin": "asin", "atan2": "atan2",
     "sin": "sin", "cos": "cos", "copysign": "copysign", "fmin": "fmin", "fmax": "fmax",
 }  # fmt: skip
 _TESTS = ("isnan", "isfinite")

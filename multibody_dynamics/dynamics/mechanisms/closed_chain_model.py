@@ -73,6 +73,7 @@ from ..rigid import (
     trace_momentum,
     wrench_rows,
 )
+from .ball_charts import find_balls, in_first_chart, with_charts
 from .constrained_solvers import (
     NEAR,
     ConstrainedForwardDynamicsSolver,
@@ -104,11 +105,13 @@ class ClosedChainModel(MultibodyModel):
     loops : the cut joints.
     assembled : (N,) a closed configuration, rad or m, which selects the assembly mode.
     dependent_limits : of the joints without a motor, in the order of `dependent_joints`.
+    charts : joints of the tree that neither move nor have a motor, see :mod:`.ball_charts`.
     """
 
     loops: tuple[LoopClosure, ...]
     assembled: Array
     dependent_limits: JointLimits
+    charts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -150,7 +153,7 @@ class ClosedChainModel(MultibodyModel):
     @cached_property
     def system(self) -> ConstrainedModel:
         """The tree, its constraints, and the names of the actuated joints."""
-        return ConstrainedModel(self.tree, self.loops, self.joint_names)
+        return ConstrainedModel(self.tree, self.loops, self.joint_names, charts=self.charts)
 
     @property
     def home(self) -> Array:
@@ -206,8 +209,9 @@ class ClosedChainModel(MultibodyModel):
 
     def dependent_motion(self, q: Array, qd: Array) -> tuple[Array, Array]:
         position, velocity = self.tree_motion(q, qd)
+        position, rates = in_first_chart(position, velocity[..., None], self.system.balls)
         own = self.system.passive_indices
-        return position[..., own], velocity[..., own]
+        return position[..., own], rates[..., own, 0]
 
     @property
     def moved_by(self) -> NDArray[np.bool_]:
@@ -311,6 +315,8 @@ def closed_chain(system: ConstrainedModel, q: Any) -> ClosedChainModel:
     idle = [name for name in system.passive if tree.reflected_inertia[tree.joint_index(name)]]
     if idle:
         raise ModelError(f"joint '{idle[0]}' has a reflected inertia, but is not `actuated`")
+    system, q = _without_singular_balls(system, q)
+    tree = system.tree
     motors = tuple(system.actuated or ())
     solver = ConstrainedInverseDynamicsSolver(system, q, independent=motors)
     own = system.actuated_indices
@@ -325,8 +331,25 @@ def closed_chain(system: ConstrainedModel, q: Any) -> ClosedChainModel:
         "dependent_limits": JointLimits(
             *(values[system.passive_indices] for values in tree.limits)
         ),
+        "charts": system.charts,
     }
     return ClosedChainModel(**(kept | changed))
+
+
+def _without_singular_balls(system: ConstrainedModel, q: Any) -> tuple[ConstrainedModel, Any]:
+    """The same mechanism and pose with the charts of :mod:`.ball_charts`."""
+    tree = system.tree
+    loops = [loop for loop in system.constraints if isinstance(loop, LoopClosure)]
+    ends = {tree.frame(end).body for loop in loops for end in (loop.first, loop.second)}
+    balls = find_balls(tree, system.passive, ends)
+    if not balls:
+        return system, q
+    q = as_array("q", q, (tree.n,), tree.joint_names)
+    moved, charts = with_charts(tree, balls)
+    place = [moved.joint_index(name) for name in tree.joint_names]
+    angles = np.zeros(moved.n)
+    angles[place] = q
+    return replace(system, tree=moved, charts=charts), angles
 
 
 @answers(inverse_solver, ClosedChainModel)

@@ -39,6 +39,7 @@ from ..rigid import (
 )
 from . import loop_recursion as at
 from .assembly import assemble
+from .ball_charts import renew_charts
 from .constraints import independent_rows
 from .loop_rows import LOOP_ROW, LoopRow, closure_rows, frames_in_joints
 from .loops import ConstrainedModel, LoopClosure
@@ -121,9 +122,11 @@ class LoopSolver(SpecialisingSolver):
         The independent joints keep their values. Returns the closed configuration (n,), from which
         the next update starts. Raises the errors of :func:`.assemble`; allocates.
         """
-        closed = assemble(self.system, q, fixed=self.independent)
-        if closed.ndim != 1:
-            raise InputError(f"q: expected shape ({self.model.n},), got {closed.shape}")
+        q = as_array("q", q, (self.model.n,), self.model.joint_names).copy()
+        if q.ndim != 1:
+            raise InputError(f"q: expected shape ({self.model.n},), got {q.shape}")
+        renew_charts(q, self.system.balls)
+        closed = assemble(self.system, q, fixed=(*self.independent, *self.system.charts))
         self.start_from(closed)
         return closed
 
@@ -591,7 +594,8 @@ def _closure_size(plan: Indices, rows: int) -> int:
     """The number of entries of "closure", see :func:`.trace_constrained_inverse_dynamics`."""
     conditions = {at.SHARED_FACTORS: 0, at.OWN_FACTORS: plan[at.KEPT]}
     whole = plan[at.DOF] + 2 * plan[at.KEPT]
-    return int(rows + plan[at.KEPT] + plan[at.DOF] + conditions.get(plan[at.LEAST], whole))
+    others = plan[at.KEPT] + plan[at.DOF] + plan[at.BALLS]
+    return int(rows + others + conditions.get(plan[at.LEAST], whole))
 
 
 Row = tuple[LoopClosure, LoopRow]
@@ -614,10 +618,12 @@ def _assembled(
             )
         rows += [(constraint, row) for row in closure_rows(constraint)]
     fixed = () if independent is None else tuple(independent)
-    q = assemble(system, q, fixed=fixed)
+    q = q.copy()
+    renew_charts(q, system.balls)
+    q = assemble(system, q, fixed=(*fixed, *system.charts))
     A = _jacobian(system, rows, q)
     kept = independent_rows(system, A, np.ones(len(A)))
-    dof = tree.n - len(kept)
+    dof = tree.n - len(kept) - len(system.charts)
     if independent is None:
         free = _independent_columns(system, A[kept])
     else:
@@ -641,7 +647,7 @@ def _independent_columns(system: ConstrainedModel, A: Array) -> Indices:
         dependent += found.tolist()
         basis = np.linalg.qr(A[:, dependent])[0]
         rest = A - basis @ (basis.T @ A)
-    return np.setdiff1d(np.arange(system.n), dependent)
+    return np.setdiff1d(np.arange(system.n), [*dependent, *system.balls[:, 0]])
 
 
 def _jacobian(system: ConstrainedModel, rows: Sequence[Row], q: Array) -> Array:
@@ -697,7 +703,7 @@ def _plan(
         link_parents[k], pose = on_links(int(tree.parents[i]), pose)
         B[:9], B[9:] = pose[:3, :3].ravel(), pose[:3, 3]
     actuated, passive = system.actuated_indices, system.passive_indices
-    dependent = np.setdiff1d(np.arange(tree.n), independent)
+    dependent = np.setdiff1d(np.arange(tree.n), [*independent, *system.balls[:, 0]])
     if np.array_equal(np.sort(passive), dependent):
         mode, dependent = at.SHARED_FACTORS, passive
     else:
@@ -721,6 +727,11 @@ def _plan(
         sides += [first + 1, second + 1, *seen[loop.name]]
         numbers[r] = row.numbers(pose1, pose2)
     pivots = [0] * (2 * (tree.n + m))
-    header = [tree.n - m, m, mode, *begins[:4].tolist(), sides_at, paths_at + len(paths), 0]
-    plan = np.array([*header, *np.concatenate(lists), *sides, *paths, *pivots], np.int64)
+    charts_at, balls = paths_at + len(paths), system.balls
+    header = [
+        *(len(independent), m, mode, *begins[:4], sides_at, charts_at + balls.size, 0),
+        *(tree.n, len(balls), charts_at),
+    ]
+    numbered = [*np.concatenate(lists), *sides, *paths, *balls.ravel(), *pivots]
+    plan = np.array([*header, *numbered], np.int64)
     return plan, link_parents, links, numbers

@@ -88,7 +88,8 @@ fill_reduction, reduce_row, withhold = at.fill_reduction, at.reduce_row, at.with
 fill_jacobian, forward_recursion = at.fill_jacobian, at.forward_recursion
 move, move_rows, solve, work = at.move, at.move_rows, at.solve, at.work
 forward_dynamics, spatial_cycle, BINOMIAL = at.forward_dynamics, at.spatial_cycle, at.BINOMIAL
-DOF, KEPT, INDEPENDENT, DEPENDENT = at.DOF, at.KEPT, at.INDEPENDENT, at.DEPENDENT
+DOF, KEPT, JOINTS = at.DOF, at.KEPT, at.JOINTS
+INDEPENDENT, DEPENDENT = at.INDEPENDENT, at.DEPENDENT
 ACTUATED, PASSIVE, REDUCTION = at.ACTUATED, at.PASSIVE, at.REDUCTION
 TORQUE, PASSIVE_TORQUE, TRIG, TREE_TRIG = at.TORQUE, at.PASSIVE_TORQUE, at.TRIG, at.TREE_TRIG
 
@@ -96,7 +97,7 @@ TORQUE, PASSIVE_TORQUE, TRIG, TREE_TRIG = at.TORQUE, at.PASSIVE_TORQUE, at.TRIG,
 @inlined
 def add_product(plan, factor, D, G, result):
     """Add `factor` D G^(k), (n, n) times (n, dof); G is 1 in the independent rows, its rates 0."""
-    for i in range(plan[DOF] + plan[KEPT]):
+    for i in range(plan[JOINTS]):
         for c in range(plan[DOF]):
             own = plan[plan[INDEPENDENT] + c]
             entry = D[i, own] * G[own, c]
@@ -126,7 +127,7 @@ def _inverse(
     state : (5, dof) s, s', s'', and zeros. of_tree (3, n, n) and columns (n, dof) are scratch. The
     other arrays are those of :mod:`.loop_recursion`; the row PASSIVE_TORQUE of `vectors` is given.
     """
-    w, m, n, dof = work(plan, matrices, vectors), plan[KEPT], plan[DOF] + plan[KEPT], plan[DOF]
+    w, m, n, dof = work(plan, matrices, vectors), plan[KEPT], plan[JOINTS], plan[DOF]
     G, trig, torque = matrices[REDUCTION:], vectors[TREE_TRIG:], vectors[TORQUE:]
     if not move(
         4, link_parents, links, plan, rows, state, motion, vectors[TRIG:], link_bodies, wrenches, w

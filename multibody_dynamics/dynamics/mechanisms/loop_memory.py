@@ -16,6 +16,7 @@ from math import ceil, nan
 from typing import Annotated, NamedTuple
 
 from ..core import Array, Field, Integers
+from .ball_charts import renew_charts
 from .loop_recursion import FARTHEST, LONGEST_WAY, STRIDE
 
 ATTEMPTS = 4  # calls of a recorded function, of some Newton steps each
@@ -41,27 +42,29 @@ def weigh(recorded, q, last, weight, motion, closure):
     weight[:], motion[:], closure[:] = found["tau"], found["motion"], found["closure"]
 
 
-def take_closed(s, motion, closure):
+def take_closed(s, motion, closure, balls):
     """Take the first row of a motion for the last configuration, if the loops are closed; returns
-    whether they are."""
+    whether they are. `balls` is that of `renew_charts`, or None."""
     for k in range(closure.shape[0]):
         if not abs(closure[k]) <= 1.0:
             return False
     for i in range(s.last.shape[0]):
         s.last[i] = motion[i]
+    if balls is not None:
+        renew_charts(s.last, balls)
     return s.is_known[0] != 0
 
 
-def step_loops(recorded, s):
+def step_loops(recorded, s, balls):
     """Close the loops at `target`, from the last configuration; returns whether they are closed,
     and no joint has moved by more than LONGEST_WAY."""
     for i in range(s.last.shape[0]):
         s.before[i] = s.last[i]
     for _ in range(ATTEMPTS):
         weigh(recorded, s.target, s.last, s.weight, s.motion, s.closure)
-        if take_closed(s, s.motion, s.closure):
-            for i in range(s.last.shape[0]):  # noqa: SIM110 (C has no all())
-                if abs(s.last[i] - s.before[i]) > LONGEST_WAY:
+        if take_closed(s, s.motion, s.closure, balls):
+            for i in range(s.last.shape[0]):
+                if abs(s.motion[i] - s.before[i]) > LONGEST_WAY:
                     return False
             return True
         for i in range(s.last.shape[0]):
@@ -69,7 +72,7 @@ def step_loops(recorded, s):
     return False
 
 
-def approach_loops(recorded, assembled, own, s, q):
+def approach_loops(recorded, assembled, own, balls, s, q):
     """Close the loops at q, on a straight line from the assembled configuration; `own` are the
     actuated joints among all."""
     s.is_known[0] = 1
@@ -83,7 +86,7 @@ def approach_loops(recorded, assembled, own, s, q):
     while left > 0 and is_closed:
         for c in range(q.shape[0]):
             s.target[c] = s.last[own[c]] + (q[c] - s.last[own[c]]) / left
-        is_closed = step_loops(recorded, s)
+        is_closed = step_loops(recorded, s, balls)
         left -= 1
     if not is_closed:
         for i in range(s.last.shape[0]):

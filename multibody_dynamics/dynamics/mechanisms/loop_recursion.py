@@ -62,6 +62,7 @@ from ..lie.screws import (
 from ..model.records import POSE, POSITION, SCREW, TWIST, WRENCH
 from ..recursions import coordinate, momentum_pass, spatial, store_trig
 from ..rigid import PLAIN_CYCLES, mass_matrix_recursion
+from .ball_charts import TURN, other_chart
 from .loop_rows import DIRECTION, KIND, MEMBER, NORMAL, PITCH, PLANE, TURNED, VALUE
 from .square_systems import factorise, solve, solve_transposed
 
@@ -98,7 +99,10 @@ PASSIVE = 6
 SIDES = 7  # for each row: the rows of its two bodies, and where its path begins and ends
 PIVOTS = 8  # (2, s) scratch
 CLOSED = 9  # whether the last update has succeeded
-HEADER = 10
+JOINTS = 10  # n, of the tree
+BALLS = 11  # how many, and their table
+CHARTS = 12
+HEADER = 13
 
 # How the torques are distributed
 SHARED_FACTORS = 0  # the passive joints are the dependent ones
@@ -174,7 +178,7 @@ class Work(NamedTuple):
 @inlined
 def work(plan, matrices, vectors):
     first = plan[PIVOTS]
-    second = first + plan[DOF] + plan[KEPT]
+    second = first + plan[JOINTS]
     return Work(
         vectors, matrices, matrices[FACTORS], matrices[MOTOR_FACTORS], plan[first:], plan[second:],
         vectors[RESIDUAL], vectors[STEP], vectors[ROW_SIZE], vectors[SPREAD], vectors[RHS],
@@ -244,7 +248,7 @@ def move_rows(k, plan, rows, bodies, wrenches):
 @uncounted
 def fill_jacobian(k, plan, joints, bodies, wrenches, w):
     """A^(k) (m, n), from the joint screws and the rows to order k."""
-    sides, count = plan[SIDES], plan[DOF] + plan[KEPT]
+    sides, count = plan[SIDES], plan[JOINTS]
     for r in range(plan[KEPT]):
         for c in range(count):
             w.jacobians[k, r, c] = 0.0
@@ -260,7 +264,7 @@ def fill_jacobian(k, plan, joints, bodies, wrenches, w):
 @uncounted
 def factorise_columns(plan, columns, F, order, w):
     """Factorise the columns of A (m, n) that are listed at plan[columns]; see `factorise`."""
-    m, n = plan[KEPT], plan[DOF] + plan[KEPT]
+    m, n = plan[KEPT], plan[JOINTS]
     for r in range(m):
         size = 1e-300
         for c in range(n):
@@ -342,11 +346,26 @@ def settle(n, rows, k, w):
 
 
 @uncounted
+def renew_charts(plan, w):
+    """Pass to other charts of balls, if the last configuration is far out in theirs."""
+    q = w.vectors
+    for k in range(plan[BALLS]):
+        i, hand = plan[plan[CHARTS] + 2 * k], plan[plan[CHARTS] + 2 * k + 1]
+        if abs(q[LAST, i + 2]) > TURN:
+            h, psi, theta, phi = other_chart(
+                q[LAST, i], q[LAST, i + 1], q[LAST, i + 2], q[LAST, i + 3], hand
+            )
+            q[LAST, i], q[LAST, i + 1], q[LAST, i + 2], q[LAST, i + 3] = h, psi, theta, phi
+            settle(plan[JOINTS], q, LAST, w)
+            plan[CLOSED] = 0
+
+
+@uncounted
 def approach(parents, joints, plan, rows, state, motion, trig, bodies, wrenches, w):
     """Close the loops at `state`. If that is far from the last configuration, the independent
     joints go there from START on a straight line, which decides between the ways in which the
     mechanism can be assembled, whatever was computed before."""
-    n = plan[DOF] + plan[KEPT]
+    n = plan[JOINTS]
     if strides(plan, state, w) != 1:
         settle(n, w.vectors, START, w)
         plan[CLOSED] = 0
@@ -362,6 +381,7 @@ def approach(parents, joints, plan, rows, state, motion, trig, bodies, wrenches,
         settle(n, motion, 0, w)
         plan[CLOSED] = 1
     while left > 0:
+        renew_charts(plan, w)
         for c in range(plan[DOF]):
             i = plan[plan[INDEPENDENT] + c]
             motion[0, i] = state[0, c]
@@ -385,10 +405,13 @@ def predict(plan, motion, w):
     motion, A_d dq_d = -A_i ds + A q'' dt^2 / 2, because A q'' = -A' q'. A motion that just begins
     or ends has no such dt: its speed changes by more than itself.
     """
-    m, n, last = plan[KEPT], plan[DOF] + plan[KEPT], w.vectors
+    m, n, last = plan[KEPT], plan[JOINTS], w.vectors
     dependent, independent = plan[DEPENDENT], plan[INDEPENDENT]
     for c in range(m):
         motion[0, plan[dependent + c]] = last[LAST, plan[dependent + c]]
+    for k in range(plan[BALLS]):
+        chart = plan[plan[CHARTS] + 2 * k]
+        motion[0, chart] = last[LAST, chart]
     if plan[CLOSED]:
         along, square, bend = 0.0, 1e-300, 0.0
         for c in range(independent, dependent):
@@ -431,7 +454,7 @@ def rate_defect(k, plan, bodies, wrenches, w):
 def add_rate(k, parents, joints, plan, motion, bodies, w):
     """q_d^(k) = -`w.step` into `motion`, and its share into the twists."""
     m, dependent = plan[KEPT], plan[DEPENDENT]
-    for c in range(plan[DOF] + m):
+    for c in range(plan[JOINTS]):
         w.spread[c] = 0.0
     for c in range(m):
         i = plan[dependent + c]
@@ -476,7 +499,7 @@ def move(order, parents, joints, plan, rows, state, motion, trig, bodies, wrench
     for k in range(1, order - 1):
         fill_jacobian(k, plan, joints, bodies, wrenches, w)
     for k in range(3):
-        for c in range(plan[DOF] + plan[KEPT]):
+        for c in range(plan[JOINTS]):
             w.vectors[LAST + k, c] = motion[k, c]
     plan[CLOSED] = 1
     w.vectors[REPORT, PROBLEM] = NONE
@@ -487,7 +510,7 @@ def move(order, parents, joints, plan, rows, state, motion, trig, bodies, wrench
 def least_norm_system(plan, A, K):
     """K = [[A^T, 1_a], [A, 0]] for the unknowns lambda and v, transposed; for the least norm of
     lambda, K = [[A_p^T, 0], [0, 1_a], [-1, A]], whose v_a is zero."""
-    m, n = plan[KEPT], plan[DOF] + plan[KEPT]
+    m, n = plan[KEPT], plan[JOINTS]
     for r in range(m + n):
         for c in range(m + n):
             K[r, c] = 0.0
@@ -506,7 +529,7 @@ def least_norm_system(plan, A, K):
 @uncounted
 def prepare_motors(plan, w):
     """Factorise the conditions for the multipliers; False if motors cannot hold the mechanism."""
-    m, n, F = plan[KEPT], plan[DOF] + plan[KEPT], w.motor_factors
+    m, n, F = plan[KEPT], plan[JOINTS], w.motor_factors
     if plan[LEAST] == SHARED_FACTORS:
         return True
     if plan[LEAST] == OWN_FACTORS:
@@ -527,7 +550,7 @@ def prepare_motors(plan, w):
 @uncounted
 def motor_conditions(k, plan, w):
     """The right-hand side of the conditions for lambda^(k) into `w.rhs`; returns its size."""
-    m, n = plan[KEPT], plan[DOF] + plan[KEPT]
+    m, n = plan[KEPT], plan[JOINTS]
     vectors, needed = w.vectors, w.spread
     for c in range(n):
         total = vectors[TORQUE + k, c] - vectors[PASSIVE_TORQUE + k, c]
@@ -558,7 +581,7 @@ def motor_conditions(k, plan, w):
 @uncounted
 def drive_motors(k, plan, w, result):
     """lambda^(k) from `w.step`, and the k-th rates of the actuated torques."""
-    m, n = plan[KEPT], plan[DOF] + plan[KEPT]
+    m, n = plan[KEPT], plan[JOINTS]
     for r in range(m):
         w.vectors[MULTIPLIER + k, r] = w.step[r]
     if plan[LEAST] >= LEAST_NORM:
@@ -635,7 +658,7 @@ def fill_reduction(k, plan, G, w):
         for r in range(m):
             left = w.jacobians[0, r, i] if k == 0 else 0.0
             for j in range(1, k + 1):
-                for d in range(plan[DOF] + m):
+                for d in range(plan[JOINTS]):
                     left += BINOMIAL[k, j] * w.jacobians[j, r, d] * G[k - j, d, c]
             w.residual[r] = left
         solve(w.factors, m, w.order, w.residual, w.step)
@@ -646,7 +669,7 @@ def fill_reduction(k, plan, G, w):
 @uncounted
 def solve_reduced(plan, M, G, reduced, torque, result, motion, w):
     """s'' and the multipliers, from M and b of the tree and the torques of the motors."""
-    m, n, dof = plan[KEPT], plan[DOF] + plan[KEPT], plan[DOF]
+    m, n, dof = plan[KEPT], plan[JOINTS], plan[DOF]
     vectors, factors = w.vectors, w.motor_factors
     for a in range(plan[ACTUATED], plan[PASSIVE]):
         vectors[PASSIVE_TORQUE, plan[a]] = torque[a - plan[ACTUATED]]
@@ -700,7 +723,7 @@ def _forward_dynamics(
 
     `results` (count, 2, dof) receives s'' and the bias G^T b: the reduced torques at s'' = 0.
     """
-    w, dof, n = work(plan, matrices, vectors), plan[DOF], plan[DOF] + plan[KEPT]
+    w, dof, n = work(plan, matrices, vectors), plan[DOF], plan[JOINTS]
     M, reductions, reduced = matrices[INERTIA], matrices[REDUCTION:], matrices[REDUCED_INERTIA]
     G, M_tree, of_tree, trig = reductions[0], M[:n, :n], vectors[TORQUE:], vectors[TREE_TRIG:]
     composite = bodies[:, WRENCH:]  # unused after the backward pass
@@ -790,7 +813,7 @@ def _momentum(
         momentum_recursion(parents, joints, gravity, trig, motion, passes, of_tree)
         reduce_row(plan, of_tree[0], result[0], w)
         for r in range(plan[KEPT]):
-            for c in range(plan[DOF] + plan[KEPT]):
+            for c in range(plan[JOINTS]):
                 of_tree[1, c] += w.jacobians[1, r, c] * w.step[r]
         reduce_row(plan, of_tree[1], result[1], w)
         reduce_row(plan, of_tree[2], result[2], w)

@@ -32,6 +32,7 @@ from ..core import (
 from ..lie import se3
 from ..model import MultibodyModel
 from ..rigid import frame_pose
+from .ball_charts import chart_table
 
 INDEPENDENT = 1e-9  # relative size below which singular values of free screws count as zero
 
@@ -181,6 +182,7 @@ class ConstrainedModel:
         projecting out the other rows, relative to the row size possible for its constraint.
     consistency_tolerance : largest accepted violation of the constraints by a motion, relative to
         the terms of the violated equation; for positions in rad and m.
+    charts : names of joints that neither move nor have a motor, see :mod:`.ball_charts`.
 
     Raises ModelError for unknown bodies and joints, a loop within one body, and duplicate names.
     """
@@ -190,6 +192,7 @@ class ConstrainedModel:
     actuated: Sequence[str] | None = None
     rank_tolerance: float = 1e-8
     consistency_tolerance: float = 1e-6
+    charts: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         joints = self.tree.joint_names
@@ -236,8 +239,14 @@ class ConstrainedModel:
 
     @cached_property
     def passive(self) -> tuple[str, ...]:
-        """The joints without a motor."""
-        return tuple(j for j in self.tree.joint_names if j not in (self.actuated or ()))
+        """The joints that move without a motor."""
+        others = {*(self.actuated or ()), *self.charts}
+        return tuple(j for j in self.tree.joint_names if j not in others)
+
+    @cached_property
+    def balls(self) -> NDArray[np.int64]:
+        """(k, 2) of :func:`.renew_charts`."""
+        return chart_table(self.tree, self.charts)
 
     @cached_property
     def actuated_indices(self) -> NDArray[np.int64]:

@@ -13,7 +13,8 @@ entries all lie within -1 and 1 if the other results are valid. NaN does not. In
     the residuals of the redundant rows, over those that the general code accepts;
     SINGULAR^2 over the square of the sine of the angle between each column of A_d, or of the
     conditions of the motors, and those before it;
-    the way of each independent joint from "last", over STRIDE.
+    the way of each independent joint from "last", over STRIDE;
+    the angle theta of each ball, over the LARGEST of :mod:`.ball_charts`.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,6 +37,7 @@ from ..rigid import (
     traced_robot,
 )
 from . import loop_recursion as at
+from .ball_charts import LARGEST
 from .orthogonal_columns import Objects, OrthogonalColumns, orthogonalise
 
 if TYPE_CHECKING:
@@ -83,7 +85,9 @@ class RecordedLoops:
         self._last = self.robot.more("last", n)
         self.motion: Objects = np.zeros((5, n), dtype=object)
         self.motion[:, self.independent] = self.robot.state[:, :dof]
-        self.motion[0, self.dependent] = self._last[self.dependent]
+        self._balls = solver.system.balls
+        for kept in (self.dependent, self._balls[:, 0]):
+            self.motion[0, kept] = self._last[kept]
 
     def close(self) -> OrthogonalColumns:
         """Close the loops; returns the factors of A_d."""
@@ -148,7 +152,7 @@ class RecordedLoops:
         for each in (self.factors, *others):
             closure += list(SINGULAR**2 * (each.squares * each.inverse_squares))
         way = self.motion[0, self.independent] - self._last[self.independent]
-        closure += list(way / at.STRIDE)
+        closure += [*(way / at.STRIDE), *(self.motion[0, self._balls[:, 0] + 2] / LARGEST)]
         own = {"motion": self.motion[:rows], "closure": closure}
         return self.robot.program(results | own | (further or {}))
 

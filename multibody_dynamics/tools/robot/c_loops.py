@@ -85,11 +85,15 @@ def approach(model: MultibodyModel, gravity: Program) -> tuple[str, str]:
         "recorded": c_types.NONE,
         "assembled": c_types.table("ASSEMBLED", model.assembled),
         "own": c_types.table("OWN", model.first_bodies),
+        "balls": c_types.NONE,
         "s": memory(gravity),
         "q": rows["n"],
         "motion": rows["N"],
         "closure": rows["closure"],
     }
+    if len(model.system.balls):
+        tables["BALLS"] = model.system.balls
+        types["balls"] = c_types.table("BALLS", model.system.balls)
     module, heads = c_translation.Module(), []
     module.defined_elsewhere("gravity_forces_near", loop_memory.weigh, "-rrwww")
     for function in (loop_memory.take_closed, loop_memory.approach_loops):

@@ -29,11 +29,11 @@ class Loops:
     def near(self, q):
         """Whether the recorded function closes the loops, from where they were closed last."""
         found = self.program.evaluate(q=q, last=self.memory.last)
-        return loop_memory.take_closed(self.memory, found["motion"], found["closure"])
+        return loop_memory.take_closed(self.memory, found["motion"], found["closure"], None)
 
     def approach(self, q):
         own = self.model.first_bodies
-        loop_memory.approach_loops(self.program, self.model.assembled, own, self.memory, q)
+        loop_memory.approach_loops(self.program, self.model.assembled, own, None, self.memory, q)
 
 
 @pytest.mark.parametrize("name", MECHANISMS)

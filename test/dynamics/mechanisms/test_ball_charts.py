@@ -1,0 +1,247 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Balls inside loops turn as far as they like, against the same mechanisms cut at the ball."""
+
+from dataclasses import replace
+from math import factorial
+
+import numpy as np
+import pytest
+
+from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics import rigid, so3
+from multibody_dynamics.dynamics.core import record_fields
+from multibody_dynamics.dynamics.mechanisms import ball_charts, loop_memory
+from multibody_dynamics.resources import share_directory
+from reference import error
+from robots import random_inertia
+
+X, Y, Z = np.eye(3)
+CRANK, ROCKER = np.array([0.1, 0.0, 0.05]), np.array([0.5, 0.02, 0.3])  # ends, m
+GROUND = np.array([0.55, 0.0, 0.0])
+AXIS = np.array([0.1, 0.97, 0.2]) / np.linalg.norm([0.1, 0.97, 0.2])
+CHAIN = (Z, Y, X)
+
+
+def crank_rocker(cut, axes=CHAIN):
+    """A crank, which can turn round, a rod and a rocker; the rod has a ball at the crank, and a
+    universal joint at the rocker. The loop is cut at one of the two, and closed at q = 0."""
+    rng = np.random.default_rng(3)
+    inertias = [random_inertia(rng) for _ in range(3)]
+    cross = np.zeros((6, 6))
+    if cut == "universal":
+        parents = [-1, 0, 1, 2, -1]
+        screws = [dyn.revolute(Y), *(dyn.revolute(a, CRANK) for a in axes)]
+        screws.append(dyn.revolute(AXIS, GROUND))
+        bodies = [inertias[0], cross, cross, *inertias[1:]]
+        names = ("crank", "psi", "theta", "phi", "rocker")
+        ends, free, point = ("phi body", "rocker body"), dyn.universal((0, 0, 0), X, Y), ROCKER
+    else:
+        parents = [-1, -1, 1, 2]
+        screws = [dyn.revolute(Y), dyn.revolute(AXIS, GROUND)]
+        screws += [dyn.revolute(a, ROCKER) for a in (Y, X)]
+        bodies = [inertias[0], inertias[2], cross, inertias[1]]
+        names = ("crank", "rocker", "first", "rod")
+        ends, free, point = ("rod body", "crank body"), dyn.spherical(), CRANK
+    tree = dyn.model_from_screws(
+        parents, screws, [np.eye(4)] * len(parents), bodies, joint_names=names,
+        body_names=tuple(f"{name} body" for name in names),
+    )  # fmt: skip
+    loop = dyn.mechanisms.LoopClosure.at(tree, cut, *ends, free, point=point)
+    return dyn.mechanisms.ConstrainedModel(tree, [loop], ["crank"])
+
+
+def closed(system):
+    return dyn.mechanisms.closed_chain(system, np.zeros(system.n))
+
+
+def rotation(h, psi, theta, phi, hand=1):
+    return so3.exp(h * Y) @ so3.exp(psi * Z) @ so3.exp(theta * Y) @ so3.exp(hand * phi * X)
+
+
+def turns(count, seed=1):
+    """States (count, 5, 1) of the crank along almost two turns."""
+    states = np.random.default_rng(seed).uniform(-1, 1, (count, 5, 1))
+    states[:, 0, 0] = np.linspace(0.0, 11.0, count)
+    return states
+
+
+@pytest.mark.parametrize("hand", [1, -1])
+@pytest.mark.parametrize("h", [0.0, np.pi / 2])
+def test_the_other_chart_has_the_same_pose_far_from_its_own_singularity(h, hand):
+    for psi, theta, phi in np.random.default_rng(1).uniform(-3.1, 3.1, (50, 3)):
+        found = ball_charts.other_chart(h, psi, theta, phi, hand)
+        assert found[0] == np.pi / 2 - h
+        before = rotation(h, psi, theta, phi, hand)
+        np.testing.assert_allclose(rotation(*found, hand), before, atol=1e-14)
+        if abs(np.sin(theta)) > np.sin(ball_charts.TURN):
+            assert abs(found[2]) < np.pi / 2 - ball_charts.TURN
+
+
+@pytest.mark.parametrize("hand", [1, -1])
+def test_positions_and_velocities_in_the_first_chart(hand):
+    q, qd = np.random.default_rng(2).uniform(-1, 1, (2, 6))
+    q[1] = np.pi / 2
+    qd[1] = 0.0
+    balls = np.array([[1, hand]])
+    found, rates = ball_charts.in_first_chart(q, qd[:, None], balls)
+    assert found[1] == 0.0
+    np.testing.assert_array_equal(found[[0, 5]], q[[0, 5]])
+    np.testing.assert_allclose(rotation(*found[1:5], hand), rotation(*q[1:5], hand), atol=1e-14)
+    h = 1e-5
+    ahead, behind = (ball_charts.in_first_chart(q + s * qd, qd[:, None], balls)[0] for s in (h, -h))
+    np.testing.assert_allclose(rates[:, 0], (ahead - behind) / (2 * h), atol=1e-8)
+
+
+@pytest.mark.parametrize("axes", [(Z, Y, X), (X, Y, Z)])
+def test_torques_and_rates_through_full_turns_are_those_of_the_loop_cut_at_the_ball(axes):
+    model = closed(crank_rocker("universal", axes))
+    assert model.charts == ("psi_chart",)
+    expected = closed(crank_rocker("spherical"))
+    solver, reference = rigid.inverse_solver(model), rigid.inverse_solver(expected)
+    charts = set()
+    for state in turns(600):
+        found = np.array(solver(*state))
+        assert error(found, np.array(reference(*state))) < 1e-10
+        charts.add(solver.motion[0, 1])
+        poses = [
+            rigid.frame_pose(each.tree, its.motion[0], body)
+            for each, its, body in (
+                (model, solver, "phi body"), (expected, reference, "rod body"),
+            )
+        ]  # fmt: skip
+        np.testing.assert_allclose(*poses, atol=1e-12)
+    assert charts == {0.0, np.pi / 2}
+    np.testing.assert_array_equal(solver.motion[1:, 1], 0.0)
+
+
+def test_forward_dynamics_momentum_and_derivatives_are_those_of_the_loop_cut_at_the_ball():
+    model, expected = (closed(crank_rocker(cut)) for cut in ("universal", "spherical"))
+
+    def momentum(model, q, qd):
+        solver = rigid.momentum_solver(model)
+        solver.state[:] = q, qd
+        assert solver.update() == 1
+        return solver.result
+
+    for state in turns(7):
+        found, wanted = (
+            (
+                rigid.forward_dynamics(each, *state[:2], state[2]),
+                momentum(each, *state[:2]),
+                *rigid.forward_dynamics_derivatives(each, *state[:2], state[2]),
+                *rigid.inverse_dynamics_derivatives(each, *state[:3]),
+            )
+            for each in (model, expected)
+        )
+        for one, other in zip(found, wanted, strict=True):
+            assert error(np.array(one), np.array(other)) < 1e-10
+
+
+def test_code_for_one_robot_passes_to_other_charts():
+    """The machine code, and the recorded function with the memory of a generated controller."""
+    model = closed(crank_rocker("universal"))
+    given = {"independent": model.joint_names, "specialise": True}
+    solver = dyn.mechanisms.ConstrainedInverseDynamicsSolver(model.system, model.assembled, **given)
+    assert solver.wait()
+    reference = rigid.inverse_solver(model)
+    program, balls = rigid.trace_gravity_forces(model), model.system.balls
+    sizes = {"n": 1, "N": model.body_count, "closure": len(program.results["closure"])}
+    memory = record_fields.zeros(loop_memory.LoopMemory, **sizes)
+    own, charts, taken = model.first_bodies, set(), 0
+    loop_memory.approach_loops(program, model.assembled, own, balls, memory, np.zeros(1))
+    for state in turns(600):
+        assert error(np.array(solver(*state)), np.array(reference(*state))) < 1e-11
+        taken += solver._is_specialised()
+        charts.add(memory.last[1])
+        found = program.evaluate(q=state[0], last=memory.last)
+        assert loop_memory.take_closed(memory, found["motion"], found["closure"], balls)
+        still = np.zeros(1)
+        assert error(found["tau"], reference(state[0], still, still, still, still)[0]) < 1e-11
+    assert taken > 580
+    assert charts == {0.0, np.pi / 2}
+    far = np.array([9.0])
+    loop_memory.approach_loops(program, model.assembled, own, balls, memory, far)
+    found = program.evaluate(q=far, last=memory.last)
+    assert loop_memory.take_closed(memory, found["motion"], found["closure"], balls)
+
+
+def test_joints_behind_the_motors_have_the_angles_of_their_hinges():
+    """In every pose of the crank, the angles are those of h = 0, and the velocities their rates."""
+    model = closed(crank_rocker("universal"))
+    assert model.dependent_joints == ("psi", "theta", "phi", "rocker")
+    q, qd = np.array([0.4]), np.array([0.7])
+    for crank in (0.4, 2.0, 3.5, 5.5):
+        q[0] = crank
+        position, velocity = model.dependent_motion(q, qd)
+        hinges = rotation(0.0, *position[:3])
+        at = rigid.frame_pose(model, q, "crank body"), rigid.frame_pose(model, q, "phi body")
+        np.testing.assert_allclose(at[0][:3, :3] @ hinges, at[1][:3, :3], atol=1e-12)
+        h = 1e-5
+        ahead, behind = (model.dependent_motion(q + s * qd, qd)[0] for s in (h, -h))
+        turned = np.angle(np.exp(1j * (ahead - behind)))
+        np.testing.assert_allclose(turned / (2 * h), velocity, atol=1e-6)
+
+
+@pytest.mark.parametrize("change", ["limits", "mass", "skew", "apart", "motor", "loop"])
+def test_other_chains_are_no_balls(change):
+    system = crank_rocker("universal")
+    tree, ends, passive = system.tree, {3, 4}, system.passive
+    assert ball_charts.find_balls(tree, passive, ends) == [1]
+    screws, inertias, limits = tree.screws.copy(), tree.link_inertias.copy(), tree.limits
+    if change == "limits":
+        limits = limits._replace(upper=np.array([np.inf, np.inf, 1.0, np.inf, np.inf]))
+    elif change == "mass":
+        inertias[2] = dyn.spatial_inertia(0.1, np.zeros(3), 1e-3 * np.eye(3))
+    elif change == "skew":
+        screws[2] = dyn.revolute(Y + 0.1 * X, CRANK)
+    elif change == "apart":
+        screws[2] = dyn.revolute(Y, CRANK + 0.01 * X)
+    elif change == "motor":
+        passive = tuple(name for name in passive if name != "phi")
+    else:
+        ends = {1, 4}
+    tree = replace(tree, screws=screws, link_inertias=inertias, limits=limits)
+    assert not ball_charts.find_balls(tree, passive, ends)
+
+
+def slope(function, h):
+    """The derivative of a function at 0, to fourth order in h."""
+    a, b, c, d = (function(k * h) for k in (-2, -1, 1, 2))
+    return (a - 8 * b + 8 * c - d) / (12 * h)
+
+
+def test_torques_of_the_ankle_by_differences_of_its_momentum():
+    """Its rods are at right angles to their cranks, where yaw, pitch and roll of a ball are
+    singular. Lagrange's equations give Q from energies; Q' and Q'' are derivatives by time."""
+    files = share_directory() / "config" / "mechanisms"
+    model = dyn.mechanisms.load_robot(files / "ankle.urdf", files / "ankle.yaml")
+    assert len(model.charts) == 2
+    np.testing.assert_allclose(
+        model.dependent_motion(np.zeros(2), np.zeros(2))[0][[3, 6]], np.pi / 2
+    )
+    rates = np.random.default_rng(4).uniform(-1, 1, (5, 2))
+
+    def at(t):
+        return [
+            sum(rates[j] * t ** (j - k) / factorial(j - k) for j in range(k, 5)) for k in range(5)
+        ]
+
+    def lagrangian(q, qd):
+        return rigid.kinetic_energy(model, q, qd) - rigid.potential_energy(model, q)
+
+    def torque(t):
+        def momentum(s):
+            q, qd, *_ = at(t + s)
+            return rigid.mass_matrix(model, q) @ qd
+
+        q, qd, *_ = at(t)
+        force = [slope(lambda s, e=e: lagrangian(q + s * e, qd), 1e-3) for e in np.eye(2)]
+        return slope(momentum, 1e-3) - force
+
+    found = rigid.inverse_dynamics(model, *rates)
+    assert error(found.tau, torque(0.0)) < 1e-9
+    assert error(found.tau_dot, slope(torque, 1e-2)) < 1e-6
+    rate = slope(lambda t: rigid.inverse_dynamics(model, *at(t)).tau_dot, 1e-3)
+    assert error(found.tau_ddot, rate) < 1e-8
