@@ -670,7 +670,7 @@ class Arm(IndependentCopies):
         if not isfinite(sent.dot(sent) + np.vdot(motors, motors)):
             raise DynamicsError("the computed torque is not finite")
         feedback.send(sent)
-        if self.actuators.state_count > self.actuators.n and law.spring_states is not None:
+        if law.spring_states is not None:
             self.measured.springs.states[:] = law.spring_states
         self._cuts += transfer.events
         if self.measured.observes_links and isinstance(law, HoldController):
