@@ -121,11 +121,10 @@ def evaluate_polynomial(table, u, state):
     bernstein(u, basis)
     for k in range(5):
         for j in range(state.shape[1]):
-            state[k, j] = basis[0] * table[0, k, j]
-    for i in range(1, 10):
-        for k in range(5):
-            for j in range(state.shape[1]):
-                state[k, j] += basis[i] * table[i, k, j]
+            value = basis[0] * table[0, k, j]
+            for i in range(1, 10):
+                value += basis[i] * table[i, k, j]
+            state[k, j] = value
 
 
 _EVALUATE = compiled_exactly(evaluate_polynomial)
