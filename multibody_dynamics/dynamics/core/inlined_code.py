@@ -45,9 +45,6 @@ class _Registration(AnalysisPass):
     def run_pass(self, state: Any) -> bool:
         lowered, library = state.cr, state.library
         described = lowered.fndesc
-        answer = state.targetctx.data_model_manager[described.restype]
-        if answer.contains_nrt_meminfo() and not state.flags.nrt:
-            raise TypeError(f"{described.qualname} returns arrays, which its caller would count")
         # A key: Numba finds the code of a function by an object of this type, and never calls it.
         key = _dynfunc.make_function(
             described.lookup_module(), described.qualname, "", 0, lowered.env, (library,)
