@@ -3,6 +3,8 @@
 
 """Rules of an arm with two joints, each with one motor, and what a cycle finds at rest."""
 
+from typing import Any
+
 import numpy as np
 
 from multibody_dynamics.dynamics.control.arm.modes import Rules, Situation
@@ -18,9 +20,14 @@ RULES = Rules(
     motor_resolution=np.full(2, 0.005), joint_of_motor=np.arange(2), link_share=np.ones(2),
 )  # fmt: skip
 STILL = np.zeros(2)
-AT_REST = Situation(0, 0, 0.004, 0, 1, 1, 0, 0, 0, *[STILL] * 9)
+AT_REST = Situation(*map(np.atleast_1d, (0, 0, 0.004, 0, 1, 1, 0, 0, 0)), *[STILL] * 9)
 
 
-def moving(*speed: float) -> Situation:
+def found(**changes: Any) -> Situation:
+    """What a cycle finds at rest, but for these."""
+    return AT_REST._replace(**{name: np.atleast_1d(each) for name, each in changes.items()})
+
+
+def moving(*speed: float, **changes: Any) -> Situation:
     """Links and motors move at these velocities (2,)."""
-    return AT_REST._replace(qd=np.array(speed), thetad=np.array(speed))
+    return found(**{"qd": speed, "thetad": speed, **changes})

@@ -92,6 +92,7 @@ inlined           marks a small function that compiled code may call
 compiled_exactly  as `compiled`, with every operation rounded as in generated C
 BoundCall         calls of a compiled function with arrays that stay where they are
 inlined_exactly   as `inlined`, for functions that `compiled_exactly` code calls
+inlined_with_arrays   the same, for functions with arrays of their own
 copy_row          copies a vector in compiled code, without compiling an error message
 IS_COMPILED       whether Numba is installed and enabled
 when_compiling    context manager that reports once if the code inside must be compiled first
@@ -115,6 +116,7 @@ from .compilation import (
     copy_row,
     inlined,
     inlined_exactly,
+    inlined_with_arrays,
     load_machine_code,
     store_machine_code,
     when_compiling,
@@ -181,8 +183,8 @@ __all__ = [
     "record_fields", "Field", "Integers",
     "BackgroundProcess", "BackgroundThread", "worker_processes", "in_order",
     # compilation
-    "compiled", "inlined", "compiled_exactly", "inlined_exactly", "BoundCall", "copy_row",
-    "IS_COMPILED",
+    "compiled", "inlined", "compiled_exactly", "inlined_exactly", "inlined_with_arrays",
+    "BoundCall", "copy_row", "IS_COMPILED",
     "when_compiling", "cache_directory", "load_machine_code", "store_machine_code", "cached_result",
 ]  # fmt: skip
 

@@ -42,12 +42,16 @@ class _Table:
         self.entries: list[int] = [0]  # addresses, lengths, integers; the first for `numbers`
         self.numbers: list[float] = []
         self.records: dict[str, Any] = {}
+        self.left: list[str] = []  # names of the arguments that calls hand over
         self.is_complete = True
 
     def expression(self, value: Any) -> str:
         """The source that yields an argument."""
         if value is None:
             return "None"
+        if value is ...:
+            self.left.append(f"left_{len(self.left)}")
+            return self.left[-1]
         if hasattr(value, "_fields"):
             name = type(value).__name__
             self.records[name] = type(value)
@@ -70,21 +74,19 @@ class BoundCall(IndependentCopies):
     """`function` with its first arguments given, like functools.partial: `bound(*others)`.
 
     function : compiled, does not keep or return arrays. arguments : arrays, which must stay where
-    they are, numbers, which are fixed, None, and records of these. With an array that is not
-    contiguous, or neither of float64 nor of int64, calls are as fast as those of the function.
-    last : the record that is the last argument of the function; calls hand over its fields.
+    they are, numbers, which are fixed, None, records of these, and `...` for each of those that
+    calls hand over first, before the others. With an array that is not contiguous, or neither of
+    float64 nor of int64, calls are as fast as those of the function.
     func, args : the function and its given arguments.
     """
 
-    def __init__(
-        self, function: Callable[..., Any], *arguments: Any, last: type[Any] | None = None
-    ) -> None:
-        self.func, self.args, self._last = function, arguments, last
+    def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
+        self.func, self.args = function, arguments
         self._bind()
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        return {name: state[name] for name in ("func", "args", "_last")}
+        return {name: state[name] for name in ("func", "args")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -108,26 +110,17 @@ class BoundCall(IndependentCopies):
         )
 
     def _unbound(self, table: Any, *others: Any) -> Any:
-        if self._last is not None:
-            k = len(self._last._fields)
-            others = *others[:-k], self._last(*others[-k:])
-        return self.func(*self.args, *others)
+        left = iter(others)
+        return self.func(*[next(left) if each is ... else each for each in self.args], *left)
 
     def _compiled(self, given: str, own: _Table) -> Callable[..., Any]:
         """The function of the table and the other arguments, from the cache if it is there."""
         module, name = self.func.__module__, self.func.__qualname__
         scope = {"carray": numba.carray, "function": self.func, **POINTERS, **own.records}
-        more = passed = "*others"
-        if self._last is not None:
-            scope["Last"] = self._last
-            code = getattr(self.func, "py_func", self.func).__code__
-            names = code.co_varnames[len(self.args) : code.co_argcount - 1]
-            fields = ", ".join(self._last._fields)
-            more, passed = ", ".join((*names, fields)), ", ".join((*names, f"Last({fields})"))
         source = (
-            f"def bound(table, {more}):\n"
+            f"def bound({', '.join(['table', *own.left, '*others'])}):\n"
             f"    numbers = carray(f(table[0]), ({len(own.numbers)},))\n"
-            f"    return function({given}, {passed})\n"
+            f"    return function({given}, *others)\n"
         )
         key = f"{name}.bound.{hashlib.sha256(source.encode()).hexdigest()[:16]}"
         if (module, key) in MACHINE_CODE:

@@ -307,8 +307,14 @@ def inlined(function: Callable[..., Any], *, uncounted: bool = False) -> Callabl
 
 def inlined_exactly(function: Callable[..., Any]) -> Callable[..., Any]:
     """As :func:`inlined`, for code that generated C repeats bit for bit: without operations that
-    are fused and rounded once."""
-    return _inlined(function, EXACT_OPTIONS)
+    are fused and rounded once. References to arrays are not counted: where records of them are
+    handed on, that takes several times as long as the function itself."""
+    return _inlined(function, EXACT_OPTIONS | {"_nrt": False})
+
+
+def inlined_with_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
+    """As :func:`inlined_exactly`, for a function with arrays of its own."""
+    return _inlined(function, EXACT_OPTIONS | {"_nrt": True})
 
 
 def _name_apart(function: Callable[..., Any]) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from ..core import Array, Field, Integers, compiled_exactly, inlined_exactly
+from ..core import Array, Field, Integers, compiled_exactly, inlined_exactly, inlined_with_arrays
 from .braking import SEGMENT_TABLES, braking_duration, braking_travel
 from .trajectories import bernstein, evaluate_polynomial
 
@@ -124,7 +124,7 @@ def _fill_joint(table, j, data, start, lengths):
         table[i, 0, j] += start
 
 
-@inlined_exactly
+@inlined_with_arrays
 def append_segment(s, time, state):
     """Add a segment from the end of the motion to `state` at `time`, which must be later; returns
     its row, or -1 if the queue is full. The numbers are not checked."""
@@ -209,7 +209,7 @@ def ends_at_rest(s):
     return True
 
 
-@inlined_exactly
+@inlined_with_arrays
 def brake_segments(s, acceleration):
     """Add the path from the end of the motion to rest, within the accelerations if possible
     (:mod:`braking`); nothing if it rests already. Returns False if the queue is full."""
@@ -223,7 +223,7 @@ def brake_segments(s, acceleration):
     return append_segment(s, s.end[0] + duration, rest) >= 0
 
 
-@inlined_exactly
+@inlined_with_arrays
 def _samples_are_within(table, k, j, low, high):
     """Whether samples of derivative k of joint j lie in [low, high]."""
     basis = np.zeros(10)

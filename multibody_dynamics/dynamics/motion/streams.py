@@ -34,7 +34,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from ..core import Array, Field, Integers, compiled_exactly, inlined_exactly
+from ..core import Array, Field, Integers, compiled_exactly, inlined_exactly, inlined_with_arrays
 from .trajectories import monotone_slope, smooth_step
 
 TICKS = 20  # in the averaged interval
@@ -382,7 +382,7 @@ def advance_stream(k, s, p, time):
         _tick(k, s, p, step)
 
 
-@inlined_exactly
+@inlined_with_arrays
 def evaluate_stream(k, smoothing, time, state):
     """Fill `state` (5, n) with q..q'''' at a time: at most one tick after the newest, and at most
     40 ticks before it."""

@@ -51,6 +51,7 @@ from ..core import (
     check_sequence,
     compiled_exactly,
     inlined_exactly,
+    inlined_with_arrays,
     refused_as,
 )
 
@@ -112,7 +113,7 @@ def bernstein(u, basis):
         power *= 1.0 - u
 
 
-@inlined_exactly
+@inlined_with_arrays
 def evaluate_polynomial(table, u, state):
     """Fill `state` (5, n) with the sum of the Bernstein polynomials at u in [0, 1] times the rows
     of the table (10, 5, n)."""
@@ -120,11 +121,10 @@ def evaluate_polynomial(table, u, state):
     bernstein(u, basis)
     for k in range(5):
         for j in range(state.shape[1]):
-            state[k, j] = basis[0] * table[0, k, j]
-    for i in range(1, 10):
-        for k in range(5):
-            for j in range(state.shape[1]):
-                state[k, j] += basis[i] * table[i, k, j]
+            value = basis[0] * table[0, k, j]
+            for i in range(1, 10):
+                value += basis[i] * table[i, k, j]
+            state[k, j] = value
 
 
 _EVALUATE = compiled_exactly(evaluate_polynomial)

@@ -6,13 +6,12 @@
 Both run the recursion of :mod:`.momentum_pass`, in O(n).
 """
 
-from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
 from ..codegen import Program
-from ..core import Array, IndependentCopies, by_robot, compiled
+from ..core import Array, BoundCall, IndependentCopies, by_robot, compiled
 from ..model import MultibodyModel
 from ..recursions import momentum_pass, store_trig
 from .tracing import Objects, TracedRobot, state_names, traced_robot
@@ -45,7 +44,7 @@ class MomentumSolver(IndependentCopies):
         self.model = model
         self.state: Array = np.zeros((2, n))
         self.result: Array = np.zeros((3, n))
-        self.update = partial(
+        self.update = BoundCall(
             _COMPILED, model.parents, model.joint_rows, model.gravity, self.state,
             np.zeros((2, model.body_count)),
             np.zeros((model.body_count + 1, momentum_pass.MOMENTUM_ROW)), self.result,

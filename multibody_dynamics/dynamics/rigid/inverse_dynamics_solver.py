@@ -4,13 +4,12 @@
 """Recursive Newton-Euler (RNEA) inverse dynamics with rates for the control cycle."""
 
 import ctypes
-from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
 from ..codegen import Calls, pause
-from ..core import STATE_ROWS, Array, CheckedRows, by_robot
+from ..core import STATE_ROWS, Array, BoundCall, CheckedRows, by_robot
 from ..lie import Representation, check_representation
 from ..model import MultibodyModel
 from ..model.records import BODY_ROW, TWIST, WRENCH
@@ -80,7 +79,7 @@ class InverseDynamicsSolver(SpecialisingSolver):
         specialises = self._is_wanted(specialise) and N <= MOST_JOINTS
         names = model.joint_names
         self._rows = CheckedRows(STATE_ROWS, names, self.state, is_fallback=specialises)
-        self._general = partial(
+        self._general = BoundCall(
             CYCLES[representation], *self._constants, 2, self.state,
             self.applied_wrenches.reshape(N, 18), np.empty((2, N)), bodies, self.result,
         )  # fmt: skip

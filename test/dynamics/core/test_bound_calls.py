@@ -26,11 +26,6 @@ class Scales(NamedTuple):
     which: Integers
 
 
-class Given(NamedTuple):
-    share: float
-    offsets: Array
-
-
 @compiled_exactly
 def scaled_sum(s, nothing, out, count, share, offsets):
     """out_i = gain^power * rows_i,which_i * share + offsets_i, counting the calls."""
@@ -41,11 +36,6 @@ def scaled_sum(s, nothing, out, count, share, offsets):
             value *= s.gain
         out[i] = value if nothing is None else 0.0
     return count[0]
-
-
-@compiled_exactly
-def scaled_record(s, out, count, x):
-    return scaled_sum(s, None, out, count, x.share, x.offsets)
 
 
 ROWS = np.arange(6.0).reshape(3, 2)
@@ -71,19 +61,22 @@ def test_results_are_written_to_the_given_arrays_and_others_may_vary():
     np.testing.assert_array_equal(made.out, 8.0 * OFFSETS)
 
 
-def test_the_fields_of_a_last_record_are_arguments():
+def test_arguments_among_those_that_are_given_may_be_left_to_the_calls():
     out, count = np.zeros(3), np.zeros(1, dtype=np.int64)
-    bound = BoundCall(scaled_record, SCALES, out, count, last=Given)
-    assert bound(*Given(0.5, OFFSETS)) == 1
+    bound = BoundCall(scaled_sum, ..., None, out, count, ..., OFFSETS)
+    assert bound(SCALES, 0.5) == 1
     np.testing.assert_array_equal(out, EXPECTED)
+    bound = BoundCall(scaled_sum, SCALES, None, ..., count)
+    assert bound(out, 0.0, OFFSETS) == 2
+    np.testing.assert_array_equal(out, 8.0 * OFFSETS)
 
 
 @pytest.mark.parametrize(
     "out", [np.zeros(3, dtype=np.float32), np.zeros((3, 2))[:, 1]], ids=["float32", "column"]
 )
 def test_arrays_that_no_table_can_describe_are_handed_over_as_they_are(out):
-    bound = BoundCall(scaled_sum, SCALES, None, out, np.zeros(1, dtype=np.int64))
-    bound(0.5, OFFSETS)
+    bound = BoundCall(scaled_sum, ..., None, out, np.zeros(1, dtype=np.int64))
+    bound(SCALES, 0.5, OFFSETS)
     np.testing.assert_array_equal(out, EXPECTED)
 
 

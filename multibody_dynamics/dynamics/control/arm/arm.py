@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core import SECOND, Array, BoundCall, DynamicsError, IndependentCopies
+from ...core import SECOND, Array, BoundCall, DynamicsError, IndependentCopies, record_fields
 from ...elastic import Actuators
 from ...model import MultibodyModel
 from ...motion import (
@@ -164,13 +164,22 @@ class Arm(IndependentCopies):
         self._valid = ValidSides(model, actuators, self.resting, self.cycle)
         self.steps = self._valid.steps
         resolutions = Resolutions(self._resolution[: model.n], self._resolution[model.n :])
-        self._interpolate_speeds = BoundCall(compiled_interpolate_speeds, resolutions, self.steps)
-        self._interpolate_speeds(still.copy(), np.zeros(len(actuators.motors)))  # compiles
+        self._found = record_fields.zeros(Situation, n=model.n, m=len(actuators.motors))._replace(
+            sent=self.transfer.torque,
+            theta=self.measured.motors[0],
+            springs=self.measured.measured_spring_torque,
+            link_step=self.steps.link_step,
+            motor_step=self.steps.motor_step,
+        )
+        self._interpolate_speeds = BoundCall(
+            compiled_interpolate_speeds, resolutions, self.steps, self._found.qd, self._found.thetad
+        )
+        self._interpolate_speeds()  # compiles
         self._stream_limits: StreamLimits | None = None
         self._events: list[Event] = []
         self._cuts: list[LimitEvent] = []
         self._slowed = ""
-        self.supervisor = Supervisor(model.joint_names, self._rules())
+        self.supervisor = Supervisor(model.joint_names, self._rules(), self._found)
         self.restart()
         self.deactivate()
 
@@ -538,8 +547,8 @@ class Arm(IndependentCopies):
         why = sample.why or self.measured.lost or (contact.text if contact else "")
         if step > self.cycle.state_timeout and not sample.missing:
             why = f"gap of {step:.3f} s between two stamps"
-        situation = self._situation(sample, step, mode)
-        self._note(self.supervisor.update(self.times.seconds(now), situation, why))
+        self._note_situation(sample, step, mode)
+        self._note(self.supervisor.update(self.times.seconds(now), why))
         self.supervisor.note_motion(MODES.index(self.motion.mode))
         if self._start_new_law(now):
             if contact is not None and self.cycle.collision_reaction == RETRACT:
@@ -547,35 +556,24 @@ class Arm(IndependentCopies):
             self._refer(now, 0.0)
         return contact
 
-    def _situation(self, sample: Sample, step: float, contact: int) -> Situation:
-        """What this cycle finds; contact : the mode that answers one, 0 for none."""
-        measured = self.measured
-        lacks_links = sample.missing in (LINKS, BOTH)
-        lacks_motors = sample.missing in (MOTORS, BOTH)
+    def _note_situation(self, sample: Sample, step: float, contact: int) -> None:
+        """Note what this cycle finds; contact : the mode that answers one, 0 for none."""
+        found, measured, missing = self._found, self.measured, sample.missing
+        found.lacks_links[0] = missing in (LINKS, BOTH)
+        found.lacks_motors[0] = missing in (MOTORS, BOTH)
+        found.elapsed[0] = step
+        found.is_lost[0] = bool(measured.lost)
+        found.is_settled[0] = measured.is_settled
+        found.knows_speed[0] = measured.knows_speed
+        found.contact[0] = contact
+        found.is_carried[0] = sample.is_late
+        found.has_wrench[0] = np.count_nonzero(measured.announced) > 0
         qd, thetad = measured.velocities
-        qd = 0.0 * qd if lacks_links else qd.copy()
-        thetad = 0.0 * thetad if lacks_motors else thetad.copy()
-        self._interpolate_speeds(qd, thetad)
-        return Situation(
-            lacks_links=int(lacks_links),
-            lacks_motors=int(lacks_motors),
-            elapsed=step,
-            is_lost=int(bool(measured.lost)),
-            is_settled=int(measured.is_settled),
-            knows_speed=int(measured.knows_speed),
-            contact=contact,
-            is_carried=int(sample.is_late),
-            has_wrench=int(np.count_nonzero(measured.announced) > 0),
-            qd=qd,
-            thetad=thetad,
-            error=self.motion.desired[0] - self.feedback.state.q,
-            sent=self.transfer.torque,
-            q=measured.place,
-            theta=measured.motors[0],
-            springs=measured.measured_spring_torque,
-            link_step=self.steps.link_step,
-            motor_step=self.steps.motor_step,
-        )
+        found.qd[:] = 0.0 if found.lacks_links[0] else qd
+        found.thetad[:] = 0.0 if found.lacks_motors[0] else thetad
+        self._interpolate_speeds()
+        np.subtract(self.motion.desired[0], self.feedback.state.q, out=found.error)
+        found.q[:] = measured.place
 
     def _retract(self, contact: Contact) -> None:
         """Move back from a contact."""
@@ -672,7 +670,7 @@ class Arm(IndependentCopies):
         if not isfinite(sent.dot(sent) + np.vdot(motors, motors)):
             raise DynamicsError("the computed torque is not finite")
         feedback.send(sent)
-        if self.actuators.state_count > self.actuators.n and law.spring_states is not None:
+        if law.spring_states is not None:
             self.measured.springs.states[:] = law.spring_states
         self._cuts += transfer.events
         if self.measured.observes_links and isinstance(law, HoldController):

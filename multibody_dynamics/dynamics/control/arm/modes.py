@@ -210,15 +210,15 @@ class Situation(NamedTuple):
     """What a cycle finds."""
 
     # fmt: off
-    lacks_links: Annotated[int, Field("1 if the states of the links have timed out")]
-    lacks_motors: Annotated[int, Field("1 if those of the motors have")]
-    elapsed: Annotated[float, Field("s since the last torque; 0 if there was none")]
-    is_lost: Annotated[int, Field("1 if the estimate must not be used for feedback")]
-    is_settled: Annotated[int, Field("1 if the estimated state is valid for following")]
-    knows_speed: Annotated[int, Field("1 if the velocities that a stop uses are valid")]
-    contact: Annotated[int, Field("the mode that answers an unexpected contact, 0 for none")]
-    is_carried: Annotated[int, Field("1 if no state arrived: the positions are extrapolated")]
-    has_wrench: Annotated[int, Field("1 if an external wrench is declared")]
+    lacks_links: Annotated[Integers, Field("1 if the states of the links have timed out")]
+    lacks_motors: Annotated[Integers, Field("1 if those of the motors have")]
+    elapsed: Annotated[Array, Field("s since the last torque; 0 if there was none")]
+    is_lost: Annotated[Integers, Field("1 if the estimate must not be used for feedback")]
+    is_settled: Annotated[Integers, Field("1 if the estimated state is valid for following")]
+    knows_speed: Annotated[Integers, Field("1 if the velocities that a stop uses are valid")]
+    contact: Annotated[Integers, Field("the mode that answers an unexpected contact, 0 for none")]
+    is_carried: Annotated[Integers, Field("1 if no state arrived: the positions are extrapolated")]
+    has_wrench: Annotated[Integers, Field("1 if an external wrench is declared")]
     qd: Annotated[Array, Field("velocities of the links, zero if they are not measured", ("n",))]
     thetad: Annotated[Array, Field("of the motors, zero if they are not measured", ("m",))]
     error: Annotated[Array, Field("desired less measured positions of the links", ("n",))]
@@ -543,10 +543,10 @@ def _note_rest(p, s, x):
     """Note for how long the arm is at rest without a declared wrench, and the mean torques that
     hold it: an oscillation exceeds the speed of rest again before AT_REST."""
     measure_speed(p, s, x.qd, x.thetad)
-    if x.has_wrench or s.speed[largest(s.speed)] > max(p.recovery_speed, SLOWEST):
+    if x.has_wrench[0] or s.speed[largest(s.speed)] > max(p.recovery_speed, SLOWEST):
         s.rested[0] = 0.0
         return
-    step = min(x.elapsed, LASTING)
+    step = min(x.elapsed[0], LASTING)
     share = step / AT_REST if s.rested[0] > 0.0 else 1.0
     s.rested[0] += step
     for j in range(x.sent.shape[0]):
@@ -588,10 +588,10 @@ def _judge(p, s, now, x):
     Missing states come first, then causes of faults while following, then the end of a stop. A
     final fault stays. A coarse encoder replaces passing faults: between its steps, it looks frozen.
     """
-    on_links = 1 if x.lacks_motors and p.stops_on_links and not x.lacks_links else 0
-    if s.on_links[0] and not x.lacks_motors and not x.lacks_links and not x.knows_speed:
+    on_links = 1 if x.lacks_motors[0] and p.stops_on_links and not x.lacks_links[0] else 0
+    if s.on_links[0] and not x.lacks_motors[0] and not x.lacks_links[0] and not x.knows_speed[0]:
         on_links = 1  # the velocities of motors that have just come back would drive the arm
-    if x.lacks_motors and not on_links:
+    if x.lacks_motors[0] and not on_links:
         if s.mode[0] != LOST:
             fail(p, s, now, NO_MOTORS, LOST, x.qd, x.thetad)
             enter(s, LOST, p.stop_transfer_time)
@@ -599,20 +599,20 @@ def _judge(p, s, now, x):
                 s.moving_since[0] = now
         return
     if s.mode[0] == LOST:  # states are back; `stop_timeout` has kept running
-        if not x.knows_speed:  # feedback of velocities that are not known would drive the arm
+        if not x.knows_speed[0]:  # feedback of velocities that are not known would drive the arm
             return
         since = s.moving_since[0]
         begin_stop(p, s, x.qd, x.thetad)
         s.moving_since[0] = since
         s.on_time[0] = now
         enter(s, STOPPING, p.stop_transfer_time)
-    if x.knows_speed and not (x.lacks_links and x.lacks_motors):
+    if x.knows_speed[0] and not (x.lacks_links[0] and x.lacks_motors[0]):
         _note_rest(p, s, x)
     if RULES[s.fault[0], ENDS] == PASSING and _is_coarse(p, s, x):
         fail(p, s, now, COARSE, STOPPING, x.qd, x.thetad)
     elif on_links:
         fail(p, s, now, NO_MOTORS, STOPPING, x.qd, x.thetad)
-    elif x.lacks_links:
+    elif x.lacks_links[0]:
         fail(p, s, now, NO_LINKS, STOPPING, x.qd, x.thetad)
     elif is_following(s.mode[0]):
         _watch(p, s, now, x)
@@ -642,14 +642,14 @@ def supervise(p, s, now, x):
 def _watch(p, s, now, x):
     """What stops an arm that follows, with all states there."""
     was_unsure = s.is_unsure[0]
-    s.is_unsure[0] = 0 if x.knows_speed else was_unsure
-    if x.elapsed > p.link_timeout:
+    s.is_unsure[0] = 0 if x.knows_speed[0] else was_unsure
+    if x.elapsed[0] > p.link_timeout:
         fail(p, s, now, TIME, STOPPING, x.qd, x.thetad)
-    elif was_unsure and x.knows_speed and _moves(p, s, x.qd, x.thetad):
+    elif was_unsure and x.knows_speed[0] and _moves(p, s, x.qd, x.thetad):
         fail(p, s, now, SETTLING, STOPPING, x.qd, x.thetad)
-    elif x.contact:
-        fail(p, s, now, CONTACT, x.contact, x.qd, x.thetad)
-    elif x.is_lost:
+    elif x.contact[0]:
+        fail(p, s, now, CONTACT, x.contact[0], x.qd, x.thetad)
+    elif x.is_lost[0]:
         fail(p, s, now, ESTIMATE, STOPPING, x.qd, x.thetad)
     elif _exceeds_speed(p, s, now, x):
         fail(p, s, now, OVERSPEED, STOPPING, x.qd, x.thetad)
@@ -698,7 +698,7 @@ def _is_coarse(p, s, x):
 @inlined_exactly
 def _chatters(p, s, x):
     """Whether a torque has jumped by its limit, back and forth, for CHATTER_FOR s."""
-    j = count_jumps(x.sent, p.torque_limit, x.elapsed, s.last_sent, s.last_jump, s.chatter)
+    j = count_jumps(x.sent, p.torque_limit, x.elapsed[0], s.last_sent, s.last_jump, s.chatter)
     if j < 0:
         return False
     s.joint[0] = p.joint_of_motor[j]
@@ -748,8 +748,10 @@ def _judge_stop(p, s, now, x):
         s.tolerates_delay[0] = 1
         s.window_since[0] = NEVER
         enter(s, STOPPING, p.stop_transfer_time)
-    lacks_states = x.lacks_links or x.lacks_motors or x.elapsed > p.link_timeout or x.is_lost
-    if p.follows and not lacks_states and x.is_settled and are_motors_slow(p, x.thetad):
+    lacks_states = (
+        x.lacks_links[0] or x.lacks_motors[0] or x.elapsed[0] > p.link_timeout or x.is_lost[0]
+    )
+    if p.follows and not lacks_states and x.is_settled[0] and are_motors_slow(p, x.thetad):
         _recover(p, s, now, x.qd, x.thetad)
 
 
@@ -805,7 +807,7 @@ def _runs_away(p, s, now, x):
     """Whether a stop speeds up, or goes on beyond its forecast. This is seen by the positions
     alone: the velocities of filters may be wrong, and the reason for it. An arm that yields may;
     the forecast is that of stops on the motors."""
-    if s.mode[0] == YIELDING or x.is_carried:
+    if s.mode[0] == YIELDING or x.is_carried[0]:
         return False
     side = s.on_links[0]
     find_joint_positions(p.joint_of_motor, p.link_share, x.q, x.theta, side, s.place)
@@ -825,7 +827,7 @@ def _runs_away(p, s, now, x):
         s.slows_down[0] = 1
         s.window_since[0] = now
         s.between_since[0] = now
-    step, slack = now - s.window_since[0], 0.5 * min(x.elapsed, LASTING)  # times are rounded
+    step, slack = now - s.window_since[0], 0.5 * min(x.elapsed[0], LASTING)  # times are rounded
     if step + slack >= WINDOW:
         worst = limit_pace(
             s.place, s.place_then, s.grain, step, p.velocity, p.stop_speed_limit, s.pace_limit,

@@ -15,7 +15,7 @@ from math import inf, isnan
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import Array, IndependentCopies, compiled_exactly
+from ...core import Array, BoundCall, IndependentCopies, compiled_exactly
 from ...elastic import Actuators
 from ...model import MultibodyModel
 from ...motion import joint_turns
@@ -57,17 +57,16 @@ class PositionCheck(IndependentCopies):
         n = len(names)
         self._lower, self._upper = np.full(n, lower, float), np.full(n, upper, float)
         self._longest: Array = np.full(len(names), np.inf)  # s that count, since a rejection
-        self._is_believed = np.full(len(names), False)
+        self._is_believed = np.zeros(n, dtype=np.int64)
         self._all, self._elapsed, self._no_step = np.arange(n), np.zeros(n), np.zeros(n)
+        own = self._speed, self._lower, self._upper, self._longest, self._is_believed
+        self._first_fault = BoundCall(_first_fault, *own)
         none, no_numbers = np.empty(0, dtype=np.intp), np.empty(0)
-        _first_fault(
-            none, no_numbers, no_numbers, no_numbers, no_numbers, float(factor), self._speed,
-            self._lower, self._upper, self._longest, self._is_believed,
-        )  # compiles # fmt: skip
+        self._first_fault(none, no_numbers, no_numbers, no_numbers, no_numbers, 0.0)  # compiles
 
     def accept_next(self) -> None:
         """Accept the next position of every joint, whatever it is."""
-        self._is_believed[:] = True
+        self._is_believed[:] = 1
 
     def fault(
         self,
@@ -85,10 +84,7 @@ class PositionCheck(IndependentCopies):
         if not self.factor:
             return None
         step = self._no_step if step is None else step
-        k = _first_fault(
-            joints, old, new, elapsed, step, self.factor, self._speed, self._lower, self._upper,
-            self._longest, self._is_believed,
-        )  # fmt: skip
+        k = self._first_fault(joints, old, new, elapsed, step, float(self.factor))
         if k < 0:
             return None
         joint, seconds = joints[k], self._longest[joints[k]]
@@ -113,7 +109,7 @@ class PositionCheck(IndependentCopies):
 
 @compiled_exactly
 def _first_fault(
-    joints, old, new, elapsed, step, factor, speed, lower, upper, longest, is_accepted
+    speed, lower, upper, longest, is_accepted, joints, old, new, elapsed, step, factor
 ):
     """The first of `joints` that went too far, -1 if none did. Sets `longest`, the time that counts
     from then on, and ends the belief in positions that are accepted."""
@@ -133,7 +129,7 @@ def _first_fault(
     for k in range(joints.shape[0]):
         i = joints[k]
         longest[i] = inf if first < 0 else min(elapsed[k], longest[i])
-        is_accepted[i] = is_accepted[i] and first >= 0
+        is_accepted[i] *= first >= 0
     return first
 
 

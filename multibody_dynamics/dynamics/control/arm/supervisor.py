@@ -5,7 +5,7 @@
 
 from typing import Any, NamedTuple, get_type_hints
 
-from ...core import Array, BoundCall, IndependentCopies, record_fields
+from ...core import Array, BoundCall, IndependentCopies
 from ..signals.encoder_steps import coarse_encoder
 from . import modes
 from .modes import FAULTS, LATE, SETTLING, STOP_FAILED, TRACKING, Fault, Mode, Rules
@@ -30,16 +30,18 @@ class Event(NamedTuple):
 class Supervisor(IndependentCopies):
     """Applies the rules of :mod:`modes` in every cycle, and says what has changed.
 
+    found : what a cycle finds, written by the caller.
+
     Attributes: `rules`, may be replaced at any time; `text`, the reason of the present fault, for
     messages; `is_new`, whether the acting law has changed and must be started, fading over
     `duration` s: the caller resets it.
     """
 
-    def __init__(self, joint_names: tuple[str, ...], rules: Rules) -> None:
-        self.joint_names = joint_names
+    def __init__(self, joint_names: tuple[str, ...], rules: Rules, found: modes.Situation) -> None:
+        self.joint_names, self._found = joint_names, found
         self._memory = modes.memory(len(joint_names), len(rules.joint_of_motor))
         self.rules = rules
-        self._supervise(0.0, *self._nothing())  # compiles: nothing acts yet
+        self._supervise(0.0)  # compiles: nothing acts yet
         self.text = ""
 
     @property
@@ -53,9 +55,7 @@ class Supervisor(IndependentCopies):
             kind(x) if kind in (int, float) else x for kind, x in zip(kinds, rules, strict=True)
         ]
         self._rules = rules = Rules(*own)  # compiled once, whatever numbers are given
-        self._supervise = BoundCall(
-            modes.compiled_supervise, rules, self._memory, last=modes.Situation
-        )
+        self._supervise = BoundCall(modes.compiled_supervise, rules, self._memory, ..., self._found)
 
     @property
     def mode(self) -> Mode:
@@ -121,10 +121,10 @@ class Supervisor(IndependentCopies):
         """Forget all times, because the clock jumped; `now` (s) is the new time."""
         modes.restart(self.rules, self._memory, now)
 
-    def update(self, now: float, situation: modes.Situation, missing: str = "") -> Event | None:
-        """Apply the rules; `missing` describes states that have timed out."""
+    def update(self, now: float, missing: str = "") -> Event | None:
+        """Apply the rules at `now` (s); `missing` describes states that have timed out."""
         before = self.fault
-        self._supervise(float(now), *situation)
+        self._supervise(now)
         return self._changed(before, missing)
 
     def fail(self, fault: int, now: float, qd: Array, thetad: Array, text: str) -> Event | None:
@@ -153,17 +153,6 @@ class Supervisor(IndependentCopies):
         modes.clear_fault(self.rules, self._memory, qd, thetad)
         self.text = "the arm still moves"
         return None if before is None else Event(before, REQUESTED, is_over=True)
-
-    def _nothing(self) -> modes.Situation:
-        """A situation in which nothing is found."""
-        sizes = {"n": len(self.joint_names), "m": len(self._rules.joint_of_motor)}
-        rows: Any = record_fields.zeros(modes.Situation, **sizes)
-        declared = record_fields.declared_fields(modes.Situation)
-        values: list[Any] = [
-            row if each.is_array else row[0].item()
-            for each, row in zip(declared, rows, strict=True)
-        ]
-        return modes.Situation(*values)
 
     def _changed(self, before: Fault | None, text: str) -> Event | None:
         fault = self.fault

@@ -314,8 +314,11 @@ class DisturbanceCompensation(IndependentCopies):
         self._solver = momentum_solver(links)
         bandwidths = self.bandwidth, self._fastest, self.lowered_bandwidth
         limits = self._link_limit, self._limit, self._band
-        self._observe = BoundCall(_OBSERVE, self._actuation, self._memory, *bandwidths, *limits)
-        self._momentum, self._beta, _ = self._solver.result
+        qd, (momentum, beta, _) = self._solver.state[1], self._solver.result
+        self._observe = BoundCall(
+            _OBSERVE, self._actuation, self._memory, *bandwidths, *limits, ..., qd, ..., momentum,
+            beta,
+        )  # fmt: skip
         still = np.zeros(len(self._limit))
         self.update(np.inf, tuple(self._q), tuple(self._theta), still)  # compiles
         self._memory.is_started[0] = 0  # the momentum of another model is not comparable
@@ -373,8 +376,8 @@ class DisturbanceCompensation(IndependentCopies):
         self._solver.state[0], self._solver.state[1] = links
         self._solver.update()
         self._observe(
-            step, links[1], motors[1], self._momentum, self._beta,
-            springs.torque, springs.load, sent, self._nothing if known is None else known,
+            step, motors[1], springs.torque, springs.load, sent,
+            self._nothing if known is None else known,
             self._moving if wanted_speed is None else wanted_speed,
             self._nothing if wanted_rate is None else wanted_rate,
         )  # fmt: skip

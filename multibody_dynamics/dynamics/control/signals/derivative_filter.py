@@ -163,6 +163,7 @@ class DerivativeFilter(IndependentCopies):
             raise InputError(f"order of the filter is {order!r}: must be 2, 3 or 4")
         self.joint_names, self.order = tuple(joint_names), int(order)
         self.bandwidth = positive("bandwidth", bandwidth, "Hz")
+        self._pole = 2.0 * pi * self.bandwidth
         self.max_step = positive("max_step", max_step, "s")
         self.state: Array = np.zeros((order, len(self.joint_names)))
         self.starts = 0
@@ -172,10 +173,6 @@ class DerivativeFilter(IndependentCopies):
         _ADVANCE(self.state, self._drift, self.order, self._pole, 1.0, 1.0, still, 0)
         _COAST(self.state, self._drift, 1.0, still, still, 0)
         self.reset()
-
-    @property
-    def _pole(self) -> float:
-        return 2.0 * pi * self.bandwidth
 
     def reset(self) -> None:
         """Clear the state: the next sample restarts the filter."""

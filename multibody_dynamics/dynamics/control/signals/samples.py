@@ -19,7 +19,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from ...core import Array, Field, Integers, compiled_exactly, inlined_exactly
+from ...core import Array, Field, Integers, compiled_exactly, inlined_exactly, inlined_with_arrays
 from ...motion import unwrap
 from .derivative_filter import BRIDGED, advance_filter, coast_filter, rest_filter, start_filter
 from .encoder_steps import KNOWN
@@ -58,7 +58,7 @@ class Samples(NamedTuple):
     thetad: Annotated[Array, Field("rad/s or m/s", ("m",))]
 
 
-@inlined_exactly
+@inlined_with_arrays
 def unwrap_samples(p, s, joint_of_motor, q, theta):
     """Move the samples of continuous joints, in place, to the turn nearest the last valid ones; at
     first, those of motors to the turn nearest their links."""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mode_examples import AT_REST, RULES, STILL, moving
+from mode_examples import RULES, STILL, found, moving
 from multibody_dynamics.dynamics.control.arm import modes
 from multibody_dynamics.dynamics.control.arm.modes import (
     CONTACT,
@@ -32,7 +32,6 @@ from multibody_dynamics.dynamics.control.arm.modes import (
     TRACKING,
     YIELDING,
     Mode,
-    Situation,
 )
 
 PERIOD = 0.004  # s
@@ -49,11 +48,11 @@ class Machine:
         """So many cycles that find this; the mode after them."""
         for _ in range(count):
             self.now += PERIOD
-            modes.supervise(self.rules, self.memory, self.now, AT_REST._replace(**changes))
+            modes.supervise(self.rules, self.memory, self.now, found(**changes))
         return self.mode
 
     def moving(self, *speed: float, **changes) -> int:
-        return self.cycle(**moving(*speed)._replace(**changes)._asdict())
+        return self.cycle(**moving(*speed, **changes)._asdict())
 
     @property
     def mode(self) -> int:
@@ -579,7 +578,7 @@ def test_an_arm_that_yields_may_move_for_long_but_not_fast():
 # Whatever a cycle finds
 
 SITUATIONS = st.builds(
-    Situation,
+    found,
     lacks_links=st.integers(0, 1),
     lacks_motors=st.integers(0, 1),
     elapsed=st.sampled_from([0.004, 0.004, 0.3]),
