@@ -144,6 +144,8 @@ static void stop_and_hold(robot_controller *c, double dt, double elapsed, double
     if (is_late) {
         robot_smooth_motors(p, &c->smoothed, &c->steps, elapsed, theta, thetad);
         robot_interpolate_motors(p, &c->steps, theta, thetad, c->hold_is_started, p->late_gains);
+    } else {
+        robot_calm_motors(p, &c->steps, thetad);
     }
     if (!c->hold_is_started) {
         copy_row(theta, c->hold_reference[0], MOTORS);
