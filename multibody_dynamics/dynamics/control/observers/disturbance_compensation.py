@@ -222,26 +222,27 @@ def _observe_motors(a, d, limit, step, weights, thetad, load, sent):
 
 @inlined_exactly
 def observe_disturbances(
-    a, d, bandwidth, link_bandwidth, lowered_bandwidth, link_limit, motor_limit, band, step, qd,
-    thetad, momentum, beta, springs, load, sent, known, wanted_speed, wanted_rate
+    a, d, bandwidth, link_bandwidth, lowered_bandwidth, link_limit, motor_limit, band, step, share,
+    qd, thetad, momentum, beta, springs, load, sent, known, wanted_speed, wanted_rate
 ):  # fmt: skip
     """Estimate what the model does not explain, `step` after the last estimate; once the links have
-    oscillated, theirs with the lowered bandwidth.
+    oscillated, theirs with the lowered bandwidth. Only a `share` of the bandwidths is used: that of
+    the gains of the law. After long steps, above all of one side, the estimates would drive it.
 
     The torques `sent` to the motors have acted since then; those of the springs, the loads of the
     motors behind them, and the known external torques act now. wanted_speed : of the joints along
     the desired motion; wanted_rate : of their torques, less the disturbance.
     """
     was_lowered = d.is_lowered[0]
-    of_links = lowered_bandwidth if was_lowered != 0 else link_bandwidth
+    of_links = share * (lowered_bandwidth if was_lowered != 0 else link_bandwidth)
     weights = low_pass_weights(of_links, step)
     _observe_links(
-        a, d, of_links, lowered_bandwidth, link_limit, band, step, weights, qd, momentum, beta,
-        springs, sent, known, wanted_speed, wanted_rate,
+        a, d, of_links, share * lowered_bandwidth, link_limit, band, step, weights, qd, momentum,
+        beta, springs, sent, known, wanted_speed, wanted_rate,
     )  # fmt: skip
     if d.is_lowered[0] != was_lowered:
         _settle_links(d)
-    weights = low_pass_weights(bandwidth, step)
+    weights = low_pass_weights(share * bandwidth, step)
     _observe_motors(a, d, motor_limit, step, weights, thetad, load, sent)
     d.is_started[0] = 1
 
@@ -355,6 +356,7 @@ class DisturbanceCompensation(IndependentCopies):
         wanted_speed: Array | None = None,
         wanted_rate: Array | None = None,
         springs: SpringSolver | None = None,
+        share: float = 1.0,
     ) -> None:
         """Update the estimates to the present state.
 
@@ -365,6 +367,7 @@ class DisturbanceCompensation(IndependentCopies):
         wanted_speed : (n,) of the joints along the desired motion; without it, nothing is held.
         wanted_rate : (n,) rate of the joint torques along it, less `link_rate`.
         springs : at this state, if the caller has evaluated them.
+        share : of the bandwidths, to which they are reduced, 0 to 1.
         """
         if springs is None:
             springs = self.springs
@@ -373,7 +376,7 @@ class DisturbanceCompensation(IndependentCopies):
         self._solver.state[0], self._solver.state[1] = links
         self._solver.update()
         self._observe(
-            step, links[1], motors[1], self._momentum, self._beta,
+            step, share, links[1], motors[1], self._momentum, self._beta,
             springs.torque, springs.load, sent, self._nothing if known is None else known,
             self._moving if wanted_speed is None else wanted_speed,
             self._nothing if wanted_rate is None else wanted_rate,
