@@ -163,7 +163,7 @@ class Arm(IndependentCopies):
         self._missed = ""  # what the last sample lacked
         self._valid = ValidSides(model, actuators, self.resting, self.cycle)
         self.steps = self._valid.steps
-        resolutions = Resolutions(self._resolution[: model.n], self._resolution[model.n :])
+        self._resolutions = Resolutions(self._resolution[: model.n], self._resolution[model.n :])
         self._found = record_fields.zeros(Situation, n=model.n, m=len(actuators.motors))._replace(
             sent=self.transfer.torque,
             theta=self.measured.motors[0],
@@ -172,7 +172,11 @@ class Arm(IndependentCopies):
             motor_step=self.steps.motor_step,
         )
         self._interpolate_speeds = BoundCall(
-            compiled_interpolate_speeds, resolutions, self.steps, self._found.qd, self._found.thetad
+            compiled_interpolate_speeds,
+            self._resolutions,
+            self.steps,
+            self._found.qd,
+            self._found.thetad,
         )
         self._interpolate_speeds()  # compiles
         self._stream_limits: StreamLimits | None = None
@@ -209,8 +213,8 @@ class Arm(IndependentCopies):
             stop_distance=self._stop_distances[0],
             late_distance=self._stop_distances[1],
             external_load=p.load_tolerance * self.resting.allowed if p.load_tolerance else no_load,
-            link_resolution=self._resolution[: self.model.n],
-            motor_resolution=self._resolution[self.model.n :],
+            link_resolution=self._resolutions.link_resolution,
+            motor_resolution=self._resolutions.motor_resolution,
             torque_limit=self.transfer.limits.torque,
             joint_of_motor=actuators.joint_of_motor,
             link_share=actuators.link_of_motors.sum(axis=1),
@@ -223,14 +227,11 @@ class Arm(IndependentCopies):
         :meth:`.DesignedLaws.design`, and InputError where the springs cannot hold the arm."""
         self.measured.estimator.design(q)
         self.laws.design(q)
-        hold, late = self.laws["hold"], self.laws.late
         speed = top_speeds(self.model.limits.velocity)
-        assert isinstance(hold, HoldController)
-        assert late is not None
-        for row, stop in zip(self._stop_distances, (hold, late), strict=True):
+        for row, stop in zip(self._stop_distances, self.laws.holds, strict=True):
             row[:] = stop_distances(stop, q, speed)
+            stop.watch(self._resolutions, self.steps)
         self._resolution[:] = self.laws.needed_resolution(self.chosen)
-        late.watch(self.steps, self._resolution[self.model.n :])
 
     def change(self, cycle: ArmSettings) -> None:
         """Use other settings from the next cycle on."""

@@ -205,6 +205,7 @@ FILES: dict[str, tuple[str, dict[str, Any]]] = {
             "motor_loads": link_equilibrium.motor_loads,
             "hold_step": hold_controller.hold_step,
             "smooth_motors": late_hold.smooth_motors,
+            "calm_motors": encoder_steps.calm_motors,
             "interpolate_motors": late_hold.interpolate_motors,
             "damp_motors": late_hold.damp_motors,
             "damp_links": link_damping.damp_links,

@@ -22,11 +22,20 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Array, BoundCall, InputError, compiled_exactly, inlined_exactly, read_only
+from ...core import (
+    Array,
+    BoundCall,
+    InputError,
+    compiled_exactly,
+    inlined_exactly,
+    read_only,
+    record_fields,
+)
 from ...elastic import Actuators
 from ...model import MultibodyModel
 from ..gains.joint_gains import StateFeedbackGains, at_rest, check_fit
 from ..records.actuation import actuation
+from ..signals.encoder_steps import EncoderSteps, Resolutions, compiled_calm_motors
 from .controllers import PERIOD, Controller
 from .link_equilibrium import LinkEquilibrium
 
@@ -126,6 +135,10 @@ class HoldController(Controller):
             _HOLD, actuation(actuators).joint_of_motor, self.reference, self.q, *self._motors,
             self._hanging.load, lower, upper, self.torque,
         )  # fmt: skip
+        m = len(names)
+        no_limits = Resolutions(np.full(actuators.n, np.inf), np.full(m, np.inf))
+        self.watch(no_limits, record_fields.zeros(EncoderSteps, n=actuators.n, m=m))
+        self._calm()  # compiles
         self._step()  # compiles
         self.reference[:] = self.torque[:] = 0.0
 
@@ -154,6 +167,11 @@ class HoldController(Controller):
     def limit(self, torque: Array) -> None:
         self.torque_limit = torque
 
+    def watch(self, resolutions: Resolutions, steps: EncoderSteps) -> None:
+        """Do not take the steps of coarse encoders for motion; both are shared, not copied."""
+        self.watched = resolutions, steps
+        self._calm = BoundCall(compiled_calm_motors, resolutions, steps, self._motors[1])
+
     def reset(self) -> None:
         """Start a new stop at the next update."""
         super().reset()
@@ -170,7 +188,12 @@ class HoldController(Controller):
     def _take(self, desired: Any, links: Any, motors: Any, ahead: Any) -> None:
         self._motor_rows.take(motors)
 
+    def _smooth_motors(self) -> None:
+        """Replace what the encoders of the motors cannot know."""
+        self._calm()
+
     def _law(self, has_ahead: bool) -> None:
+        self._smooth_motors()
         thetad = self._motors[1]
         if not self._is_started:
             self.reference[:] = self._motors

@@ -52,6 +52,7 @@ from ..gains.joint_gains import StateFeedbackGains, inertias_felt, motor_side_ga
 from ..records.actuation import actuation
 from ..signals.encoder_steps import (
     EncoderSteps,
+    Resolutions,
     hides_speed,
     interpolated_position,
     interpolated_speed,
@@ -199,35 +200,32 @@ class LateHoldController(HoldController):
                 raise InputError(f"{name} is {value}: must be positive")
         if not 0.0 <= lead < np.inf:
             raise InputError(f"lead is {lead} s: must be zero or greater")
+        self._own = LateSettings(bandwidth, lead, np.full(len(actuators.motors), np.inf))
         gains = late_hold_gains(model, actuators, q, rate)
         super().__init__(
             model, actuators, gains, stop_time=1.0 / rate, torque_limit=torque_limit, period=period
         )
         self.bandwidth, self.prediction = bandwidth, lead
         self._common = common_motion(actuators)
-        m = len(actuators.motors)
-        self._own = LateSettings(bandwidth, lead, np.full(m, np.inf))
-        self._smoothed = record_fields.zeros(SmoothedMotors, m=m)
-        self._steps = record_fields.zeros(EncoderSteps, n=actuators.n, m=m)
+        self._smoothed = record_fields.zeros(SmoothedMotors, m=len(actuators.motors))
         self._motor_inertia = actuation(actuators).motor_inertia
         self._smooth(period)  # compiles
         self._interpolate(0.0)
         self.damp(self.torque, self._motors[0], period, 0.0)
         self.reset()
 
-    def watch(self, steps: EncoderSteps, resolution: Array) -> None:
-        """Interpolate motors whose `steps` are coarser than their `resolution` (m,), rad or m;
-        both are shared, not copied."""
-        self._steps, self._own = steps, self._own._replace(motor_resolution=resolution)
+    def watch(self, resolutions: Resolutions, steps: EncoderSteps) -> None:
+        super().watch(resolutions, steps)
+        self._steps = steps
+        self._own = self._own._replace(motor_resolution=resolutions.motor_resolution)
 
     def reset(self) -> None:
         super().reset()
         self._smoothed.is_smooth[0] = 0
 
-    def _law(self, has_ahead: bool) -> None:
+    def _smooth_motors(self) -> None:
         self._smooth(self._time_passed())
         self._interpolate(float(self._is_started))  # the reference starts from v
-        super()._law(has_ahead)
 
     def damp(self, torque: Array, theta: Array, step: float, share: float) -> None:
         """Add a share of the damping to the torques (m,) for rest, with motors at theta (m,) `step`

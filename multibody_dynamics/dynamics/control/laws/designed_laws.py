@@ -55,7 +55,8 @@ class DesignedLaws(IndependentCopies):
     lowered : by law, the settings that :meth:`stabilise` had to change.
     undesigned : by law, why the last :meth:`design` failed; such a law cannot be started.
     adapts : whether the laws with an adaptation change their estimates, see :meth:`adapt`.
-    late : the controller that "hold" uses for late torques; None before the first design.
+    holds : the controllers that "hold" uses for torques on time, and for late ones; empty before
+        the first design. late : the second one, or None.
     tolerates_delay : whether "hold" is `late` now.
     """
 
@@ -84,7 +85,7 @@ class DesignedLaws(IndependentCopies):
         self._laws: dict[str, Controller] = {}
         self._plants = RestingPlants()
         self._own: dict[str, ImpedanceTarget] = {}  # of laws with live stiffness, by settings
-        self._holds: tuple[Controller, ...] = ()  # for torques on time, and for late ones
+        self.holds: tuple[HoldController, ...] = ()  # for torques on time, and for late ones
         self._limit: Array = actuators.torque_limit
         self._step_torques: dict[str, Array] = {}  # by law
 
@@ -100,7 +101,7 @@ class DesignedLaws(IndependentCopies):
             law.has_oscillated = False
         for name in self._own:
             self.renew_impedance(name)
-        if self._holds:
+        if self.holds:
             self.tolerate_delay(False)
 
     def design(self, q: Array) -> None:
@@ -131,14 +132,16 @@ class DesignedLaws(IndependentCopies):
             self._laws[ON_LINKS] = self.on_links
         self.adapt(self.adapts)
         self.late = LateHoldController(self.model, self.actuators, q)
-        self._holds = self._laws["hold"], self.late
+        hold = self._laws["hold"]
+        assert isinstance(hold, HoldController)
+        self.holds = hold, self.late
         self.tolerates_delay = False
         self.limit(self._limit)
 
     def limit(self, torque: Array) -> None:
         """Let all laws know the limits (m,), in N m, on the torques that will be sent."""
         self._limit = torque
-        for law in (*self._laws.values(), *self._holds):
+        for law in (*self._laws.values(), *self.holds):
             law.limit(torque)
 
     def _steps_of(self, law: Controller, q: Array) -> Array:
@@ -292,8 +295,9 @@ class DesignedLaws(IndependentCopies):
         else:  # they may have changed while it was designed
             own = self.settings.controllers[name]
             _set(law, own.of(*own.live()))
-        if name == "hold":
-            self._holds = law, *self._holds[1:]
+        if isinstance(law, HoldController):
+            law.watch(*self.holds[0].watched)
+            self.holds = law, *self.holds[1:]
             self.tolerate_delay(self.tolerates_delay)
         law.limit(self._limit)
         self.adapt(self.adapts)
@@ -302,7 +306,7 @@ class DesignedLaws(IndependentCopies):
         """Choose the controller that "hold" uses from its next start on: the
         :class:`.LateHoldController` if torques are late, otherwise the law of `settings`."""
         self.tolerates_delay = is_late
-        self._laws["hold"] = self._holds[is_late]
+        self._laws["hold"] = self.holds[is_late]
 
     def change(self, settings: FlatnessSettings, keep: str = "") -> str:
         """Use other settings from the next design on. Of the laws already designed, only those with

@@ -222,26 +222,27 @@ def _observe_motors(a, d, limit, step, weights, thetad, load, sent):
 
 @inlined_exactly
 def observe_disturbances(
-    a, d, bandwidth, link_bandwidth, lowered_bandwidth, link_limit, motor_limit, band, step, qd,
-    thetad, momentum, beta, springs, load, sent, known, wanted_speed, wanted_rate
+    a, d, bandwidth, link_bandwidth, lowered_bandwidth, link_limit, motor_limit, band, step, share,
+    qd, thetad, momentum, beta, springs, load, sent, known, wanted_speed, wanted_rate
 ):  # fmt: skip
     """Estimate what the model does not explain, `step` after the last estimate; once the links have
-    oscillated, theirs with the lowered bandwidth.
+    oscillated, theirs with the lowered bandwidth. Only a `share` of the bandwidths is used: that of
+    the gains of the law. After long steps, above all of one side, the estimates would drive it.
 
     The torques `sent` to the motors have acted since then; those of the springs, the loads of the
     motors behind them, and the known external torques act now. wanted_speed : of the joints along
     the desired motion; wanted_rate : of their torques, less the disturbance.
     """
     was_lowered = d.is_lowered[0]
-    of_links = lowered_bandwidth if was_lowered != 0 else link_bandwidth
+    of_links = share * (lowered_bandwidth if was_lowered != 0 else link_bandwidth)
     weights = low_pass_weights(of_links, step)
     _observe_links(
-        a, d, of_links, lowered_bandwidth, link_limit, band, step, weights, qd, momentum, beta,
-        springs, sent, known, wanted_speed, wanted_rate,
+        a, d, of_links, share * lowered_bandwidth, link_limit, band, step, weights, qd, momentum,
+        beta, springs, sent, known, wanted_speed, wanted_rate,
     )  # fmt: skip
     if d.is_lowered[0] != was_lowered:
         _settle_links(d)
-    weights = low_pass_weights(bandwidth, step)
+    weights = low_pass_weights(share * bandwidth, step)
     _observe_motors(a, d, motor_limit, step, weights, thetad, load, sent)
     d.is_started[0] = 1
 
@@ -316,7 +317,7 @@ class DisturbanceCompensation(IndependentCopies):
         limits = self._link_limit, self._limit, self._band
         qd, (momentum, beta, _) = self._solver.state[1], self._solver.result
         self._observe = BoundCall(
-            _OBSERVE, self._actuation, self._memory, *bandwidths, *limits, ..., qd, ..., momentum,
+            _OBSERVE, self._actuation, self._memory, *bandwidths, *limits, ..., ..., qd, ..., momentum,
             beta,
         )  # fmt: skip
         still = np.zeros(len(self._limit))
@@ -358,6 +359,7 @@ class DisturbanceCompensation(IndependentCopies):
         wanted_speed: Array | None = None,
         wanted_rate: Array | None = None,
         springs: SpringSolver | None = None,
+        share: float = 1.0,
     ) -> None:
         """Update the estimates to the present state.
 
@@ -368,6 +370,7 @@ class DisturbanceCompensation(IndependentCopies):
         wanted_speed : (n,) of the joints along the desired motion; without it, nothing is held.
         wanted_rate : (n,) rate of the joint torques along it, less `link_rate`.
         springs : at this state, if the caller has evaluated them.
+        share : of the bandwidths, to which they are reduced, 0 to 1.
         """
         if springs is None:
             springs = self.springs
@@ -376,7 +379,7 @@ class DisturbanceCompensation(IndependentCopies):
         self._solver.state[0], self._solver.state[1] = links
         self._solver.update()
         self._observe(
-            step, motors[1], springs.torque, springs.load, sent,
+            step, share, motors[1], springs.torque, springs.load, sent,
             self._nothing if known is None else known,
             self._moving if wanted_speed is None else wanted_speed,
             self._nothing if wanted_rate is None else wanted_rate,

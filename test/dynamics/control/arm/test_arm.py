@@ -469,7 +469,7 @@ def test_estimates_of_masses_are_kept_or_forgotten_on_request():
     made.design(arm.rest)  # designs new controllers
     made.activate()
     push = np.array([0.0, 2.0])
-    closed_loop(made, arm, 0.1, push)
+    closed_loop(made, arm, 0.3, push)  # stopped first, until the links do not swing
     assert masses() == known
     made.laws.adapt(True)
     made.restart()
@@ -915,6 +915,31 @@ def test_coarse_encoders_stop_a_motion_also_without_links(law, bits, without_lin
     assert made.supervisor.mode is Mode.STOPPING, events
     assert max(energy) < energy[0] + 0.2
     assert np.abs(plant.qd).max() < 0.1
+
+
+def test_steps_of_encoders_do_not_keep_a_stopped_arm_moving():
+    """At 250 Hz, each step of 12 bits is a velocity of 0.6 rad/s to the filter, and changed a
+    torque of the Panda's stop by half of its limit, for ever; a wrist swung at 0.9 rad/s."""
+    arm, period = shipped("panda"), 4e-3
+    laws = {
+        name: ControllerSettings(law=name, period=period, position=arm.rest)
+        for name in ("motor_pd", "hold")
+    }
+    made, plant = at_rest_under(arm, controllers=laws), ElasticRobot(*arm[:2], step=1e-3)
+    resolution, sent = 2.0 * np.pi / 2**12, []
+    plant.reset(arm.rest)
+    for k in range(400):
+        if k == 20:
+            made.motion.go(arm.rest + 0.5, 1.0)
+        if k == 150:
+            assert np.abs(plant.qd).min() > 0.5  # rad/s
+            made.fail(OVERLOAD, "stop")
+        q, theta = (np.round(x / resolution) * resolution for x in (plant.q, plant.theta))
+        sent.append(made.update(sample_of(made, k * period, q, theta)).torque.copy())
+        plant.step(sent[-1], period)
+    assert made.supervisor.mode is Mode.STOPPING
+    assert np.abs(plant.thetad).max() < 0.1
+    assert (np.ptp(sent[-50:], axis=0) < 0.1 * arm.actuators.torque_limit).all()
 
 
 @pytest.mark.parametrize("name", SHIPPED)

@@ -53,6 +53,19 @@ def test_wrench_and_motor_torque_are_distinguished_while_the_arm_moves(make):
     np.testing.assert_allclose(compensation.link, external, atol=0.08 * np.abs(external).max())
 
 
+def test_a_share_of_the_bandwidths_is_a_lower_bandwidth():
+    arm = arms.linear_arm()
+    (q, qd, theta, thetad), _, load = arms.at_start(arm)
+    found = []
+    for bandwidth, share in ((40.0, 0.25), (10.0, 1.0), (40.0, 1.0)):
+        observer = DisturbanceCompensation(arm.model, arm.actuators, bandwidth)
+        for _ in range(100):
+            observer.update(STEP, (q, qd), (theta + 1e-3, thetad), load, share=share)
+        found.append(np.r_[observer.link, observer.link_rate, observer.motor])
+    np.testing.assert_array_equal(found[0], found[1])
+    assert (np.abs(found[2]) > 1.5 * np.abs(found[0])).all()
+
+
 def wrong(arm: arms.Arm, share: float) -> arms.Arm:
     """The model of the controller: masses, springs and motors off by +-share."""
     sign = [(-1.0) ** i for i in range(arm.model.n)]

@@ -10,9 +10,11 @@ import pytest
 
 from multibody_dynamics.dynamics.control.signals.encoder_steps import (
     COARSEST,
+    FELT,
     KNOWN,
     ROUNDING,
     EncoderSteps,
+    calm_motors,
     coarsest_encoder,
     interpolate_speeds,
     interpolated_position,
@@ -98,6 +100,23 @@ def interpolated(motion: np.ndarray, resolution: float) -> np.ndarray:
         if found.motor_step[0]:
             rows.append((interpolated_position(found, 1), thetad[0]))
     return np.array(rows)
+
+
+def test_a_motor_is_not_faster_than_its_encoder_between_two_steps():
+    """The filter answers the last step by a peak of 3 rad/s."""
+    resolution = 0.01
+    found, calm = record_fields.zeros(EncoderSteps, n=1, m=1), []
+    for felt in (0.9 * FELT, 1.1 * FELT):
+        needed = SimpleNamespace(motor_resolution=[resolution / felt])
+        for k in range(100):
+            shown = np.round(np.array([0.2e-3 * k]) / resolution) * resolution
+            note_encoder_steps(found, 1e-3 * k, np.zeros(1), shown)
+        for filtered in (3.0, 0.1, -0.1):
+            thetad = np.array([filtered])
+            calm_motors(needed, found, thetad)
+            calm.append(thetad[0])
+    assert calm[:3] == [3.0, 0.1, -0.1]
+    np.testing.assert_allclose(calm[3:], [0.2, 0.1, 0.0], rtol=0.05)
 
 
 @pytest.mark.parametrize("v", [0.3, -2.0])
