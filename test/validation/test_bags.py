@@ -86,6 +86,20 @@ def test_files_listed_out_of_order_and_counts_of_zero(tmp_path, plugin, ending):
     assert is_all(bags[0])
 
 
+@pytest.mark.parametrize(("plugin", "ending"), [(SQLITE3, "db3"), (MCAP, "mcap")])
+def test_a_file_that_the_metadata_does_not_list_is_named(tmp_path, plugin, ending):
+    """As a recorder leaves it that is killed after a split."""
+    half = COUNT // 2
+    path = write_bag(tmp_path / "bag", MESSAGES[:half], plugin=plugin)
+    rest = write_bag(tmp_path / "rest", MESSAGES[half:], plugin=plugin)
+    shutil.copy(rest / f"rest.{ending}", path)
+    (path / "report.txt").write_text("no messages")
+    found = []
+    with pytest.raises(InputError, match=rf"bag: rest\.{ending} is not listed .*ros2 bag reindex"):
+        found.extend(Bag(path).read())
+    assert sum(len(samples.stamp) for samples in found) == half
+
+
 def test_part_of_the_time_and_progress(tmp_path):
     path = write_bag(tmp_path / "bag", MESSAGES)
     stamps, _ = everything(path, start=int(STAMPS[10]), stop=int(STAMPS[30]))

@@ -90,6 +90,7 @@ class Bag(NeverCopied):
             # By the files themselves: the counts and the order in metadata.yaml may be wrong.
             files = getattr(reader.storage, "storages", [reader.storage])
             self._files = sorted(files, key=lambda file: file.metadata.start_time)
+            self._unlisted = _unlisted(path, {file.path.name for file in files})
             self._packed = reader.compression_mode == "message"
             self._groups = self._in_order()
         except InputError:
@@ -147,7 +148,10 @@ class Bag(NeverCopied):
         wanted = tuple(self.overview.topics if topics is None else topics)
         total = sum(self.overview.topics[name] for name in wanted)
         readers = {name: JointStateReader() for name in wanted}
-        problems: list[str] = []
+        problems = [
+            f"{name} is not listed in metadata.yaml; its messages are missing (`ros2 bag reindex`)"
+            for name in self._unlisted
+        ]
         if self._groups is None:
             parts = _one_by_one(self._messages(wanted, start, stop), batch)
         else:
@@ -214,6 +218,14 @@ class Bag(NeverCopied):
             chosen = [each for each in file.connections if each.topic in topics]
             for each, at, raw in file.messages(chosen, start, stop) if chosen else ():
                 yield each.topic, at, decompressed("zstd", raw) if self._packed else raw
+
+
+def _unlisted(path: Path, listed: set[str]) -> list[str]:
+    """Files with messages that are in the folder of a bag, but not among those `listed`, which are
+    without the ending of a compressed file."""
+    files = sorted(path.iterdir()) if path.is_dir() else []
+    names = [each.name for each in files if each.suffix in (".mcap", ".db3", ".zstd")]
+    return [name for name in names if name.removesuffix(".zstd") not in listed]
 
 
 def _advised(error: Exception) -> str:

@@ -469,8 +469,8 @@ class RestingArm(IndependentCopies):
         for i, j in combinations(np.flatnonzero(self._a.has_one_motor).tolist(), 2):
             exchange_joints(self._a, s, q, theta, i, j)
             yield _exchanged(names[i], names[j]), s.links.copy(), s.motors.copy()
-        for i in np.flatnonzero(~self._a.has_one_motor.astype(bool)):
-            j, of_motors = self._a.first_motor[i], self.actuators.motor_names
+        for i in np.flatnonzero(~self._a.has_one_motor.astype(bool)).tolist():
+            j, of_motors = int(self._a.first_motor[i]), self.actuators.motor_names
             pair = f"{_exchanged(of_motors[j], of_motors[j + 1])} in motor_states"
             yield pair, q, _swapped(theta, j, j + 1)
 
