@@ -84,13 +84,15 @@ def test_positions_and_velocities_in_the_first_chart(hand):
     q, qd = np.random.default_rng(2).uniform(-1, 1, (2, 6))
     q[1] = np.pi / 2
     qd[1] = 0.0
-    balls = np.array([[1, hand]])
-    found, rates = ball_charts.in_first_chart(q, qd[:, None], balls)
+    balls, first = np.array([[1, hand]]), np.zeros(1)
+    found, rates = ball_charts.in_charts(q, qd[:, None], balls, first)
     assert found[1] == 0.0
     np.testing.assert_array_equal(found[[0, 5]], q[[0, 5]])
     np.testing.assert_allclose(rotation(*found[1:5], hand), rotation(*q[1:5], hand), atol=1e-14)
     h = 1e-5
-    ahead, behind = (ball_charts.in_first_chart(q + s * qd, qd[:, None], balls)[0] for s in (h, -h))
+    ahead, behind = (
+        ball_charts.in_charts(q + s * qd, qd[:, None], balls, first)[0] for s in (h, -h)
+    )
     np.testing.assert_allclose(rates[:, 0], (ahead - behind) / (2 * h), atol=1e-8)
 
 
