@@ -247,3 +247,11 @@ def test_torques_of_the_ankle_by_differences_of_its_momentum():
     assert error(found.tau_dot, slope(torque, 1e-2)) < 1e-6
     rate = slope(lambda t: rigid.inverse_dynamics(model, *at(t)).tau_dot, 1e-3)
     assert error(found.tau_ddot, rate) < 1e-8
+
+
+def test_a_rod_that_spins_between_two_balls_is_named():
+    system = crank_rocker("universal")
+    (loop,) = system.constraints
+    ball = replace(loop, free=dyn.spherical())
+    with pytest.raises(dyn.InputError, match="with these locked, psi, theta, phi can still move"):
+        closed(replace(system, constraints=[ball]))
