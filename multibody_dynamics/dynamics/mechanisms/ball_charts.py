@@ -77,7 +77,8 @@ def in_charts(q: Array, rates: Array, balls: NDArray[np.int64], h: Array) -> tup
         for k in np.ndindex(q.shape[:-1]):
             if abs(q[k][i] - chart) > 0.25 * pi:
                 omega = _rotation_rates(q[k][own], hand) @ rates[k][own]
-                q[k][i : i + 4] = other_chart(*q[k][i : i + 4].tolist(), hand)
+                h_k, psi, theta, phi = q[k][i : i + 4].tolist()
+                q[k][i : i + 4] = other_chart(h_k, psi, theta, phi, hand)
                 rates[k][own] = np.linalg.pinv(_rotation_rates(q[k][own], hand)) @ omega
     return q, rates
 

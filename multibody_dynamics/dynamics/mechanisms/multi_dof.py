@@ -482,11 +482,11 @@ class MultiDofModel:
         motion, q, v = self._in_tree(states, 3), states[..., 0, :], np.flatnonzero(~is_held)
         if self._has_rates_of_tree:
             x, own = motion.rows, np.concatenate([range(self._tree.n)[k.local] for k in self.links])
-            given, of_tree = np.ones(self._tree.n, dtype=bool), np.zeros_like(x[2])
-            given[own], of_tree[..., own] = is_held, tau
+            is_given, of_tree = np.ones(self._tree.n, dtype=bool), np.zeros_like(x[2])
+            is_given[own], of_tree[..., own] = is_held, tau
             try:
                 found = hybrid_dynamics(
-                    self._tree, *x[:2], prescribed=np.flatnonzero(given).tolist(), qdd=x[2],
+                    self._tree, *x[:2], prescribed=np.flatnonzero(is_given).tolist(), qdd=x[2],
                     tau=of_tree, wrenches=self._named(wrenches), base=base,
                 )  # fmt: skip
             except DynamicsError:
