@@ -535,7 +535,7 @@ def _add_bodies(mujoco: Any, spec: Any, model: MultibodyModel, joints: TreeJoint
     placed: list[Any] = []
     for j, (joint, i) in enumerate(zip(joints.names, joints.bodies, strict=True)):
         k = int(joints.parents[j])
-        A = model.poses[i] if k < 0 else se3.inverse(model.poses[joints.bodies[k]]) @ model.poses[i]
+        A = joints.poses[j] if k < 0 else se3.inverse(joints.poses[k]) @ joints.poses[j]
         quaternion = np.empty(4)
         mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(A[:3, :3]).ravel())
         body = (spec.worldbody if k < 0 else placed[k]).add_body(

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dynamics.core import Array, InputError
-from ..dynamics.mechanisms import ClosedChainModel
+from ..dynamics.mechanisms import ClosedChainModel, in_charts
 from ..dynamics.model import MultibodyModel, joint_chains
+from ..dynamics.rigid import forward_kinematics
 
 
 class TreeJoints(NamedTuple):
@@ -23,13 +24,15 @@ class TreeJoints(NamedTuple):
 
     names : of the joints. bodies : (k,) the body of the model that each one moves. parents : (k,)
     the joint before it, or -1. screws : (k, 6) in the frame of the body, of length 1 about or along
-    the axis. matrix, inverse : G (k, n) and R (n, k). independent : (n,) the joints that R reads.
+    the axis. poses : (k, 4, 4) of these bodies at x = 0. matrix, inverse : G (k, n) and R (n, k).
+    independent : (n,) the joints that R reads.
     """
 
     names: tuple[str, ...]
     bodies: NDArray[np.int64]
     parents: NDArray[np.int64]
     screws: Array
+    poses: Array
     matrix: Array
     inverse: Array
     independent: NDArray[np.int64]
@@ -48,14 +51,25 @@ class TreeJoints(NamedTuple):
 def tree_joints(model: MultibodyModel) -> TreeJoints:
     """Raises InputError if the positions of the joints do not determine all coordinates.
 
-    With loops, these are the joints of the tree, `inverse` reads the actuated ones, and `matrix`
-    belongs to the pose `home`.
+    With loops, these are the joints of the tree that move, `inverse` reads the actuated ones, and
+    `matrix` belongs to the pose `home`.
     """
     if isinstance(model, ClosedChainModel):
-        of_tree = tree_joints(model.tree)
-        own = [of_tree.names.index(name) for name in model.joint_names]
-        _, G = joint_positions(model, of_tree, model.home)
-        return of_tree._replace(matrix=G, inverse=of_tree.inverse[own])
+        moves, at_rest = _moving(model), np.zeros(model.body_count)
+        at_rest[~moves] = model.assembled[~moves]
+        of_tree, bodies = tree_joints(model.tree), np.flatnonzero(moves)
+        before, place = model.parents[bodies], np.cumsum(moves) - 1
+        before = np.where(moves[before], before, model.parents[before])
+        return TreeJoints(
+            tuple(model.tree_joint_names[i] for i in bodies),
+            bodies,
+            np.where(before < 0, -1, place[before]),
+            of_tree.screws[bodies],
+            forward_kinematics(model.tree, at_rest).pose[bodies],
+            _positions_of_tree(model, model.home)[1],
+            np.eye(model.body_count)[model.first_bodies][:, bodies],
+            np.arange(len(bodies)),
+        )
     chains = joint_chains(model)
     names, bodies = tuple(chains), np.array([chain[-1] for chain in chains.values()])
     X = model.body_screws[bodies]
@@ -72,14 +86,27 @@ def tree_joints(model: MultibodyModel) -> TreeJoints:
     independent = _independent(model, names, G)
     R = np.zeros((model.n, len(bodies)))
     R[:, independent] = np.linalg.inv(G[independent])
-    return TreeJoints(names, bodies, parents, screws, G, R, independent)
+    return TreeJoints(names, bodies, parents, screws, model.poses[bodies], G, R, independent)
 
 
 def joint_positions(model: MultibodyModel, joints: TreeJoints, q: Array) -> tuple[Array, Array]:
     """x (k,) of the joints at q (n,), and G (k, n) with x' = G q'."""
     if not isinstance(model, ClosedChainModel):
         return joints.matrix @ q, joints.matrix
-    return model.configuration(q), model.reduction(q)[0]
+    return _positions_of_tree(model, q)
+
+
+def _moving(model: ClosedChainModel) -> NDArray[np.bool_]:
+    """(N,) the joints of the tree but those that choose the charts of balls."""
+    return ~np.isin(model.tree_joint_names, model.charts)
+
+
+def _positions_of_tree(model: ClosedChainModel, q: Array) -> tuple[Array, Array]:
+    """As `joint_positions`, in the charts of the assembled pose."""
+    balls, moves = model.system.balls, _moving(model)
+    motion = model.configuration(q), model.reduction(q)[0]
+    x, G = in_charts(*motion, balls, model.assembled[balls[:, 0]])
+    return x[moves], G[moves]
 
 
 def _sign(model: MultibodyModel, i: int) -> float:

@@ -26,6 +26,7 @@ close_loops                   the same as a ClosedChainModel; a file without loo
 load_robot                    the robot of a URDF and the file of its springs, loops closed
 closed_chain                  the robot in the coordinates of its motors, for laws, plants and nodes
 ClosedChainModel              result: a MultibodyModel with loops
+in_charts                     the angles of passive balls in other charts, with velocities
 loop_tangents                 derivatives of the joints with respect to the motion of the motors
 LoopTangents                  result of loop_tangents
 closure_rows                  the equations of a cut joint, without logarithms
@@ -62,6 +63,7 @@ reduce_jacobian                   the same in the coordinates of the robot
 
 from . import loop_memory
 from .assembly import assemble, consistent_motion
+from .ball_charts import in_charts
 from .closed_chain_model import ClosedChainModel, closed_chain
 from .constrained_dynamics import (
     ConstrainedInverseDynamics,
@@ -113,7 +115,7 @@ __all__ = [
     # closed mechanisms
     "ConstrainedModel", "LoopClosure", "ConstraintMatrix", "load_mechanism", "close_loops",
     "load_robot", "loop_tangents", "LoopTangents",
-    "closed_chain", "ClosedChainModel", "constraint_residual", "closure_rows",
+    "closed_chain", "ClosedChainModel", "in_charts", "constraint_residual", "closure_rows",
     "constraint_matrices", "redundant_constraints", "assemble", "consistent_motion",
     # dynamics of closed mechanisms
     "constrained_inverse_dynamics", "ConstrainedInverseDynamics", "constrained_forward_dynamics",

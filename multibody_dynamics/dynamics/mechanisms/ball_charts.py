@@ -68,16 +68,17 @@ def renew_charts(q, balls):
             q[i], q[i + 1], q[i + 2], q[i + 3] = h, psi, theta, phi
 
 
-def in_first_chart(q: Array, rates: Array, balls: NDArray[np.int64]) -> tuple[Array, Array]:
-    """The positions (..., N) with h = 0 in every ball, and any velocities (..., N, k) there. Where
-    that chart is singular, the velocities are the smallest ones that lose least."""
+def in_charts(q: Array, rates: Array, balls: NDArray[np.int64], h: Array) -> tuple[Array, Array]:
+    """The positions (..., N) in the charts h (k,), and any velocities (..., N, m) there. Where a
+    chart is singular, the velocities are the smallest ones that lose least."""
     q, rates = q.copy(), rates.copy()
-    for i, hand in balls.tolist():
+    for (i, hand), chart in zip(balls.tolist(), h, strict=True):
         own = slice(i + 1, i + 4)
         for k in np.ndindex(q.shape[:-1]):
-            if q[k][i] > 0.25 * pi:
+            if abs(q[k][i] - chart) > 0.25 * pi:
                 omega = _rotation_rates(q[k][own], hand) @ rates[k][own]
-                q[k][i : i + 4] = other_chart(*q[k][i : i + 4].tolist(), hand)
+                h_k, psi, theta, phi = q[k][i : i + 4].tolist()
+                q[k][i : i + 4] = other_chart(h_k, psi, theta, phi, hand)
                 rates[k][own] = np.linalg.pinv(_rotation_rates(q[k][own], hand)) @ omega
     return q, rates
 

@@ -73,7 +73,7 @@ from ..rigid import (
     trace_momentum,
     wrench_rows,
 )
-from .ball_charts import find_balls, in_first_chart, with_charts
+from .ball_charts import find_balls, in_charts, with_charts
 from .constrained_solvers import (
     NEAR,
     ConstrainedForwardDynamicsSolver,
@@ -209,8 +209,8 @@ class ClosedChainModel(MultibodyModel):
 
     def dependent_motion(self, q: Array, qd: Array) -> tuple[Array, Array]:
         position, velocity = self.tree_motion(q, qd)
-        position, rates = in_first_chart(position, velocity[..., None], self.system.balls)
-        own = self.system.passive_indices
+        balls, own = self.system.balls, self.system.passive_indices
+        position, rates = in_charts(position, velocity[..., None], balls, np.zeros(len(balls)))
         return position[..., own], rates[..., own, 0]
 
     @property

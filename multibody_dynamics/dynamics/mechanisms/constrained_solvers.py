@@ -41,7 +41,7 @@ from . import loop_recursion as at
 from .assembly import assemble
 from .ball_charts import renew_charts
 from .constraints import independent_rows
-from .loop_rows import LOOP_ROW, LoopRow, closure_rows, frames_in_joints
+from .loop_rows import LOOP_ROW, SMALL, LoopRow, closure_rows, frames_in_joints
 from .loops import ConstrainedModel, LoopClosure
 from .specialised_loops import LoopKernel, table
 from .traced_loops import SINGULAR
@@ -630,11 +630,26 @@ def _assembled(
         free = system.indices(independent, "independent")
         if len(free) != dof:
             raise InputError(
-                f"independent: robot '{tree.name}' has {dof} degrees of freedom at q ({tree.n} "
-                f"joints, {len(kept)} independent constraints), got {len(free)} joints: "
-                f"{', '.join(tree.joint_names[i] for i in free)}"
+                f"independent: robot '{tree.name}' has {dof} degrees of freedom at q "
+                f"({len(kept) + dof} joints, {len(kept)} independent constraints), got {len(free)} "
+                f"joints: {', '.join(tree.joint_names[i] for i in free)}"
+                f"{_loose(system, A[kept], free)}"
             )
     return q, free, rows, kept
+
+
+def _loose(system: ConstrainedModel, A: Array, locked: Indices) -> str:
+    """Which joints can still move with others locked, for the message."""
+    others = np.setdiff1d(np.arange(system.n), [*locked, *system.balls[:, 0]])
+    _, sigma, V = np.linalg.svd(A[:, others])
+    largest = np.abs(V[np.sum(sigma > SMALL) :]).max(axis=0, initial=0.0)
+    names = [system.tree.joint_names[i] for i in others[largest > SMALL]]
+    if not names:
+        return ""
+    return (
+        f"; with these locked, {', '.join(names)} can still move, as a rod between two balls does "
+        "about its own axis: make one of the balls a universal joint"
+    )
 
 
 def _independent_columns(system: ConstrainedModel, A: Array) -> Indices:

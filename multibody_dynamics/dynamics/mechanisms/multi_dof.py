@@ -66,7 +66,7 @@ from ..rigid import (
     mass_matrix,
 )
 from .local_coordinates import local_motion, structure_constants
-from .motion_subspaces import CompositeJoint, Joint
+from .motion_subspaces import BodyFixedJoint, CompositeJoint, Joint
 
 LOST_RANK = 1e-5  # least singular value of S, screws scaled to one, at which S is singular
 LOST_PIVOT = 1e-13  # least pivot of a mass matrix, diagonal scaled to one, that is not rounding
@@ -275,21 +275,6 @@ class MultiDofModel:
         with loops lists them as actuated, and as independent. Raises the error of `tree`."""
         return tuple(name for link in self.links for name in self.tree.joint_names[link.held])
 
-    def recentred(self, x: Any) -> Array:
-        """Coordinates (..., N) of :attr:`tree` that have the same poses as x (..., N), and hold
-        them there. Balls in loops move away from where they are held, and are singular a quarter
-        of a turn from there. Raises InputError for a wrong shape, NaN or infinity."""
-        x = np.array(as_array("x", x, (self.tree.n,), self.tree.joint_names))
-        for link in self.links:
-            if link.brackets is not None:
-                at, about = link.chains
-                T = at.pose(x[..., link.held]) @ about.pose(x[..., link.local])
-                x[..., link.local] = 0.0
-                held = link.held.stop - link.held.start
-                at_rest = x[..., None, link.local]
-                x[..., link.held], *_ = local_motion(link.brackets, T, at_rest, held)
-        return x
-
     @property
     def links(self) -> tuple[Link, ...]:
         """The joints in :attr:`tree`."""
@@ -458,7 +443,8 @@ class MultiDofModel:
     ) -> Array:  # fmt: skip
         """Forward dynamics: q'' (..., n) under the torques `tau` (..., n), [K12] (32).
 
-        Composite joints by the recursion of Table 3, O(n); others by the mass matrix, O(n^3).
+        Composite joints, and body-fixed ones without reflected inertia, by the recursion of Table
+        3, O(n); others by the mass matrix, O(n^3).
         `wrenches` and `base` are those of :meth:`inverse_dynamics`. Raises InputError for wrong
         shapes or names, NaN or infinity; DynamicsError if the mass matrix is singular, by the
         coordinates of a joint, or because it moves no inertia.
@@ -472,7 +458,8 @@ class MultiDofModel:
     ) -> HybridDynamics:  # fmt: skip
         """Accelerations of the free joints, torques of the `prescribed` ones; [K12] (33).
 
-        Composite joints by the recursion of Table 4, O(n); others by the mass matrix, O(n^3).
+        Composite joints, and body-fixed ones without reflected inertia, by the recursion of Table
+        4, O(n); others by the mass matrix, O(n^3).
         `prescribed` are names or indices of joints. `qdd` (..., n) is used for the prescribed
         joints, `tau` (..., n) for the free ones; all other entries may be NaN. Other arguments and
         errors are those of :meth:`forward_dynamics`; a DynamicsError concerns free joints only.
@@ -493,14 +480,19 @@ class MultiDofModel:
         states = np.array(np.broadcast_to(states, (*shape, 5, self.n)))
         states[..., 2, :] = qdd
         motion, q, v = self._in_tree(states, 3), states[..., 0, :], np.flatnonzero(~is_held)
-        if self._tree.n == self.n:  # the coordinates of the tree are those of the joints
+        if self._has_rates_of_tree:
+            x, own = motion.rows, np.concatenate([range(self._tree.n)[k.local] for k in self.links])
+            is_given, of_tree = np.ones(self._tree.n, dtype=bool), np.zeros_like(x[2])
+            is_given[own], of_tree[..., own] = is_held, tau
             try:
-                return hybrid_dynamics(
-                    self._tree, *motion.rows[:2], prescribed=np.flatnonzero(is_held).tolist(),
-                    qdd=qdd, tau=tau, wrenches=self._named(wrenches), base=base,
+                found = hybrid_dynamics(
+                    self._tree, *x[:2], prescribed=np.flatnonzero(is_given).tolist(), qdd=x[2],
+                    tau=of_tree, wrenches=self._named(wrenches), base=base,
                 )  # fmt: skip
             except DynamicsError:
                 raise self._singular(self._scaled(self._mass_matrix(motion), v), v, q) from None
+            change = found.qdd[..., own] - x[2][..., own]
+            return HybridDynamics(states[..., 2, :] + change, found.tau[..., own])
         M = self._mass_matrix(motion)
         scaled = self._scaled(M, v)
         try:
@@ -516,6 +508,15 @@ class MultiDofModel:
         qdd[..., v] = np.linalg.solve(M[..., v, :][..., v], rest[..., v, None])[..., 0]
         tau[..., is_held] = (bias + times(M[..., v], qdd[..., v]))[..., is_held]
         return HybridDynamics(qdd, tau)
+
+    @cached_property
+    def _has_rates_of_tree(self) -> bool:
+        """Whether all velocities and torques are those of the tree, which has all rotors."""
+        return all(
+            link.brackets is None
+            or (isinstance(joint, BodyFixedJoint) and not self.reflected_inertia[link.own].any())
+            for joint, link in zip(self.joints, self.links, strict=True)
+        )
 
     @cached_property
     def _cancelled(self) -> Array:

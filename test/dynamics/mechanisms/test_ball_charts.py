@@ -84,13 +84,15 @@ def test_positions_and_velocities_in_the_first_chart(hand):
     q, qd = np.random.default_rng(2).uniform(-1, 1, (2, 6))
     q[1] = np.pi / 2
     qd[1] = 0.0
-    balls = np.array([[1, hand]])
-    found, rates = ball_charts.in_first_chart(q, qd[:, None], balls)
+    balls, first = np.array([[1, hand]]), np.zeros(1)
+    found, rates = ball_charts.in_charts(q, qd[:, None], balls, first)
     assert found[1] == 0.0
     np.testing.assert_array_equal(found[[0, 5]], q[[0, 5]])
     np.testing.assert_allclose(rotation(*found[1:5], hand), rotation(*q[1:5], hand), atol=1e-14)
     h = 1e-5
-    ahead, behind = (ball_charts.in_first_chart(q + s * qd, qd[:, None], balls)[0] for s in (h, -h))
+    ahead, behind = (
+        ball_charts.in_charts(q + s * qd, qd[:, None], balls, first)[0] for s in (h, -h)
+    )
     np.testing.assert_allclose(rates[:, 0], (ahead - behind) / (2 * h), atol=1e-8)
 
 
@@ -245,3 +247,11 @@ def test_torques_of_the_ankle_by_differences_of_its_momentum():
     assert error(found.tau_dot, slope(torque, 1e-2)) < 1e-6
     rate = slope(lambda t: rigid.inverse_dynamics(model, *at(t)).tau_dot, 1e-3)
     assert error(found.tau_ddot, rate) < 1e-8
+
+
+def test_a_rod_that_spins_between_two_balls_is_named():
+    system = crank_rocker("universal")
+    (loop,) = system.constraints
+    ball = replace(loop, free=dyn.spherical())
+    with pytest.raises(dyn.InputError, match="with these locked, psi, theta, phi can still move"):
+        closed(replace(system, constraints=[ball]))

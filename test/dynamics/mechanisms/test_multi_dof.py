@@ -401,20 +401,6 @@ def test_the_tree_serves_the_other_functions():
     assert energy == pytest.approx(theirs, rel=1e-12)
 
 
-def test_held_poses_follow():
-    """`recentred` changes no pose, also where the first chain is singular."""
-    robot = BodyFixedTwin(7).robot
-    x = robot.in_tree(draw(robot.n, 1, 4, seed=3)[0])[0]
-    x[..., robot.links[0].held] = [0.3, np.pi / 2, -0.2]
-    x = x + 0.4 * np.isin(robot.tree.joint_names, robot.coordinate_names)
-    moved = robot.recentred(x)
-    before, after = (dyn.forward_kinematics(robot.tree, y).pose for y in (x, moved))
-    bodies = [link.local.stop - 1 for link in robot.links]
-    assert error(after[:, bodies], before[:, bodies], axes=2) < 1e-14
-    for link in robot.links:
-        assert (moved[:, link.local] == 0).all() or link.brackets is None
-
-
 def linkage(ball):
     """A crank, a rod on a ball, and a rocker that a universal joint connects to the rod."""
     at = [dyn.se3.from_rotation_translation(np.eye(3), (x, y, 0)) for x, y in
@@ -465,11 +451,6 @@ def test_a_ball_in_a_loop_at_a_pitch_of_90_degrees():
         for _ in range(4):  # away from there
             x = x + 0.15 * (np.array(tree.joint_names) == "crank")
             torques.append(np.array(solver(x[indices], *moving)))
-        if robot is held:
-            x = robot.recentred(solver.motion[0])
-            solver.restart(x)
-            again = np.array(solver(x[indices], *moving))
-            assert error(again, torques[-1]) < 1e-11
         found.append(np.array(torques))
     assert np.abs(found[0][..., 1:]).max() < 1e-12 * np.abs(found[0]).max()
     assert error(found[0][..., :1], found[1]) < 1e-10

@@ -115,8 +115,11 @@ def elastic_robot(name, springs):
 @needs_compiler
 @pytest.mark.parametrize(
     ("name", "springs"),
-    [("five_bar", "mechanisms"), ("leg", "mechanisms"), ("planar_two_link", "elastic_joints")],
-)
+    [
+        ("five_bar", "mechanisms"), ("leg", "mechanisms"), ("ankle", "mechanisms"),
+        ("planar_two_link", "elastic_joints"),
+    ],
+)  # fmt: skip
 def test_springs_and_loops_test_themselves(tmp_path, name, springs):
     model, actuators = elastic_robot(name, springs)
     write(c_package(model, actuators=actuators), tmp_path)
