@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..codegen import GUARD_STEP, Calls, pause
+from ..codegen import Calls, pause
 from ..core import (
     STATE_ROWS,
     Array,
@@ -194,29 +194,6 @@ class LoopSolver(SpecialisingSolver):
 
     _recursion: Representation = "spatial"
     _has_rates = True
-    state: Array
-    _results: tuple[Array, ...]
-
-    def _rows_taken(self) -> tuple[Array, ...]:
-        """The buffers of the rows with which the solver is called."""
-        return tuple(self.state)
-
-    def _call_directly(self) -> None:
-        if Calls.available():
-            unguarded = np.zeros(GUARD_STEP)
-            calls = Calls(self._run, self._rows_taken(), self._results, (), unguarded)
-            self.__dict__["_call"] = calls.call
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without the built-in function, which is bound to these buffers."""
-        state = super().__getstate__()
-        state.pop("_call", None)
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if not self._calls:
-            self._call_directly()
 
     def problem(self) -> str:
         """Why the last update has failed; empty if it has not."""

@@ -38,6 +38,7 @@ from ..core import (
     times,
     transposed,
 )
+from ..recursions import coordinate
 from ..rigid import (
     SUBTREE_ROW,
     BaseMotion,
@@ -47,6 +48,7 @@ from ..rigid import (
     forward_dynamics_derivatives,
     inverse_dynamics_derivatives,
     inverse_dynamics_derivatives_cycle,
+    mass_matrix_factors,
 )
 from . import loop_recursion as at
 from .closed_chain_model import ClosedChainModel, at_states
@@ -84,37 +86,27 @@ def loop_tangents(model: ClosedChainModel, q: Any, qd: Any, qdd: Any) -> LoopTan
     return LoopTangents(motion, G, np.moveaxis(each, -3, -1))
 
 
+invert, negative_product = mass_matrix_factors.invert, mass_matrix_factors.negative_product
 fill_reduction, reduce_row, withhold = at.fill_reduction, at.reduce_row, at.withhold
 fill_jacobian, forward_recursion = at.fill_jacobian, at.forward_recursion
-move, move_rows, solve, work = at.move, at.move_rows, at.solve, at.work
+move, move_rows, work = at.move, at.move_rows, at.work
+add_product, add_reduced = at.add_product, at.add_reduced
 forward_dynamics, spatial_cycle, BINOMIAL = at.forward_dynamics, at.spatial_cycle, at.BINOMIAL
-DOF, KEPT, JOINTS = at.DOF, at.KEPT, at.JOINTS
-INDEPENDENT, DEPENDENT = at.INDEPENDENT, at.DEPENDENT
-ACTUATED, PASSIVE, REDUCTION = at.ACTUATED, at.PASSIVE, at.REDUCTION
+DOF, KEPT, JOINTS, SIDES = at.DOF, at.KEPT, at.JOINTS, at.SIDES
+INDEPENDENT, ACTUATED, PASSIVE = at.INDEPENDENT, at.ACTUATED, at.PASSIVE
+REDUCTION, INERTIA = at.REDUCTION, at.INERTIA
 TORQUE, PASSIVE_TORQUE, TRIG, TREE_TRIG = at.TORQUE, at.PASSIVE_TORQUE, at.TRIG, at.TREE_TRIG
 
 
 @inlined
-def add_product(plan, factor, D, G, result):
-    """Add `factor` D G^(k), (n, n) times (n, dof); G is 1 in the independent rows, its rates 0."""
-    for i in range(plan[JOINTS]):
-        for c in range(plan[DOF]):
-            own = plan[plan[INDEPENDENT] + c]
-            entry = D[i, own] * G[own, c]
-            for d in range(plan[DEPENDENT], plan[DEPENDENT] + plan[KEPT]):
-                entry += D[i, plan[d]] * G[plan[d], c]
-            result[i, c] += factor * entry
-
-
-@inlined
-def add_reduced(plan, factor, columns, G, result):
-    """Add `factor` G^T columns, (dof, n) times (n, dof)."""
-    for c in range(plan[DOF]):
-        for j in range(plan[DOF]):
-            entry = columns[plan[plan[INDEPENDENT] + c], j]
-            for d in range(plan[DEPENDENT], plan[DEPENDENT] + plan[KEPT]):
-                entry += G[plan[d], c] * columns[plan[d], j]
-            result[c, j] += factor * entry
+def bends_loops(c, plan, links):
+    """Whether A depends on the independent joint c: whether it is on the path of a row."""
+    own, sides = plan[plan[INDEPENDENT] + c], plan[SIDES]
+    for r in range(plan[KEPT]):
+        for e in range(plan[sides + 4 * r + 2], plan[sides + 4 * r + 3], 2):
+            if coordinate(links, plan[e]) == own:
+                return True
+    return False
 
 
 # Plain arrays; a named tuple would add 0.2 us per field to every call from Python
@@ -149,14 +141,16 @@ def _inverse(
     for i in range(n):
         torque[0, i] -= vectors[PASSIVE_TORQUE, i]
     reduce_row(plan, torque[0], w.residual, w)  # leaves lambda in `w.step`
+    columns[:] = 0.0
     for c in range(dof):
+        if not bends_loops(c, plan, links):
+            continue
         for i in range(n):
             motion[1, i] = G[0, i, c]
         forward_recursion(link_parents, links, vectors[TRIG:], motion, 0, link_bodies)
         move_rows(1, plan, rows, link_bodies, wrenches)
         fill_jacobian(1, plan, links, link_bodies, wrenches, w)
         for i in range(n):
-            columns[i, c] = 0.0
             for r in range(m):
                 columns[i, c] += w.jacobians[1, r, i] * w.step[r]
     add_reduced(plan, -1.0, columns, G[0], result[0])
@@ -181,25 +175,24 @@ def _forward(
         link_bodies, wrenches, matrices, vectors, torques, results,
     ) == 0:  # fmt: skip
         return 0
-    for c in range(plan[DOF]):
+    w, dof = work(plan, matrices, vectors), plan[DOF]
+    invert(w.motor_factors, w.row_size[:dof], matrices[INERTIA])
+    for c in range(dof):
         state[0, c], state[1, c], state[2, c] = states[0, 0, c], states[0, 1, c], results[0, 0, c]
     if not _inverse(
         parents, joints, gravity, plan, link_parents, links, rows, applied, motions[0], bodies,
         link_bodies, wrenches, matrices, vectors, state, subtrees, of_tree, columns, inverse,
     ):  # fmt: skip
         return 0
-    w, G, dof = work(plan, matrices, vectors), matrices[REDUCTION], plan[DOF]
-    by_state[:] = by_torque[:] = 0.0
-    for d in range(dof):
-        for r in range(dof):
-            w.rhs[r] = 1.0 if r == d else 0.0
-        solve(w.motor_factors, dof, w.motor_order, w.rhs, w.step)  # column d of M^-1
-        for r in range(dof):
-            for k in range(2):
-                for c in range(dof):
-                    by_state[k, r, c] -= w.step[r] * inverse[k, d, c]
-            for a in range(plan[ACTUATED], plan[PASSIVE]):
-                by_torque[0, r, a - plan[ACTUATED]] += w.step[r] * G[plan[a], d]
+    G, M_inverse = matrices[REDUCTION], matrices[INERTIA]
+    for k in range(2):
+        negative_product(M_inverse, inverse[k], by_state[k])
+    for a in range(plan[ACTUATED], plan[PASSIVE]):
+        by_torque[0, :, a - plan[ACTUATED]] = 0.0
+        for d in range(plan[DOF]):
+            if G[plan[a], d] != 0.0:
+                for r in range(plan[DOF]):
+                    by_torque[0, r, a - plan[ACTUATED]] += M_inverse[r, d] * G[plan[a], d]
     return 1
 
 

@@ -61,7 +61,7 @@ from ..lie.screws import (
 )
 from ..model.records import POSE, POSITION, SCREW, TWIST, WRENCH
 from ..recursions import coordinate, momentum_pass, spatial, store_trig
-from ..rigid import PLAIN_CYCLES, mass_matrix_recursion
+from ..rigid import PLAIN_CYCLES, mass_matrix_factors, mass_matrix_recursion
 from .ball_charts import TURN, other_chart
 from .loop_rows import DIRECTION, KIND, MEMBER, NORMAL, PITCH, PLANE, TURNED, VALUE
 from .square_systems import factorise, solve, solve_transposed
@@ -657,9 +657,10 @@ def fill_reduction(k, plan, G, w):
             G[0, i, c] = 1.0
         for r in range(m):
             left = w.jacobians[0, r, i] if k == 0 else 0.0
-            for j in range(1, k + 1):
-                for d in range(plan[JOINTS]):
-                    left += BINOMIAL[k, j] * w.jacobians[j, r, d] * G[k - j, d, c]
+            for j in range(1, k + 1):  # G is zero in the other independent rows
+                left += BINOMIAL[k, j] * w.jacobians[j, r, i] * G[k - j, i, c]
+                for d in range(dependent, dependent + m):
+                    left += BINOMIAL[k, j] * w.jacobians[j, r, plan[d]] * G[k - j, plan[d], c]
             w.residual[r] = left
         solve(w.factors, m, w.order, w.residual, w.step)
         for d in range(m):
@@ -667,40 +668,67 @@ def fill_reduction(k, plan, G, w):
 
 
 @uncounted
+def add_product(plan, factor, D, G, result):
+    """Add `factor` D G^(k), (n, n) times (n, dof); G is 1 in the independent rows, its rates 0."""
+    for i in range(plan[JOINTS]):
+        for c in range(plan[DOF]):
+            own = plan[plan[INDEPENDENT] + c]
+            result[i, c] += factor * D[i, own] * G[own, c]
+        for d in range(plan[DEPENDENT], plan[DEPENDENT] + plan[KEPT]):
+            share = factor * D[i, plan[d]]
+            for c in range(plan[DOF]):
+                result[i, c] += share * G[plan[d], c]
+
+
+@uncounted
+def add_reduced(plan, factor, columns, G, result):
+    """Add `factor` G^T columns, (dof, n) times (n, dof)."""
+    for c in range(plan[DOF]):
+        own = plan[plan[INDEPENDENT] + c]
+        for j in range(plan[DOF]):
+            result[c, j] += factor * columns[own, j]
+        for d in range(plan[DEPENDENT], plan[DEPENDENT] + plan[KEPT]):
+            share = factor * G[plan[d], c]
+            for j in range(plan[DOF]):
+                result[c, j] += share * columns[plan[d], j]
+
+
+@uncounted
 def solve_reduced(plan, M, G, reduced, torque, result, motion, w):
-    """s'' and the multipliers, from M and b of the tree and the torques of the motors."""
+    """s'' and the multipliers, from M and b of the tree and the torques of the motors; leaves the
+    factors of G^T M G with their pivots in `w.row_size`. G[1] is scratch."""
     m, n, dof = plan[KEPT], plan[JOINTS], plan[DOF]
-    vectors, factors = w.vectors, w.motor_factors
+    vectors, factors, columns = w.vectors, w.motor_factors, G[1]
     for a in range(plan[ACTUATED], plan[PASSIVE]):
         vectors[PASSIVE_TORQUE, plan[a]] = torque[a - plan[ACTUATED]]
     for c in range(dof):
-        weight = rest = 0.0
-        for i in range(n):
-            weight += G[i, c] * vectors[TORQUE, i]
-            rest += G[i, c] * (vectors[PASSIVE_TORQUE, i] - vectors[TORQUE, i])
-            w.spread[i] = 0.0
-            for j in range(n):
-                w.spread[i] += M[i, j] * G[j, c]
-        result[1, c] = weight
-        w.rhs[c] = rest
-        for d in range(dof):
-            entry = 0.0
-            for i in range(n):
-                entry += G[i, d] * w.spread[i]
-            reduced[d, c] = factors[d, c] = entry
+        i = plan[plan[INDEPENDENT] + c]
+        result[1, c], given = vectors[TORQUE, i], vectors[PASSIVE_TORQUE, i]
+        for d in range(plan[DEPENDENT], plan[DEPENDENT] + m):
+            result[1, c] += G[0, plan[d], c] * vectors[TORQUE, plan[d]]
+            given += G[0, plan[d], c] * vectors[PASSIVE_TORQUE, plan[d]]
+        w.rhs[c] = given - result[1, c]
+    columns[:n, :dof] = reduced[:dof, :dof] = 0.0
+    add_product(plan, 1.0, M, G[0], columns)
+    add_reduced(plan, 1.0, columns, G[0], reduced)
+    pivots, held = w.row_size[:dof], w.motor_order[:dof]
     for c in range(dof):
-        w.row_size[c] = max(abs(reduced[c, c]), 1e-300)
-    margin, where = factorise(factors, dof, w.row_size, w.motor_order)
-    if not margin > INERTIAL:
-        report(w, NO_INERTIA, where, margin)
-        return False
-    solve(factors, dof, w.motor_order, w.rhs, w.step)
+        held[c] = 0
+        for d in range(dof):
+            factors[c, d] = reduced[c, d]
+    mass_matrix_factors.factorise(factors, held, pivots)
+    for c in range(dof):
+        margin = pivots[c] / max(reduced[c, c], 1e-300)
+        if not margin > INERTIAL:
+            report(w, NO_INERTIA, c, margin)
+            return False
+    mass_matrix_factors.solve(factors, held, pivots, w.rhs, w.step)
     for c in range(dof):
         result[0, c] = w.step[c]
     for i in range(n):
         w.spread[i] = 0.0
         for c in range(dof):
-            w.spread[i] += G[i, c] * result[0, c]
+            w.spread[i] += G[0, i, c] * result[0, c]
         motion[2, i] += w.spread[i]
     for c in range(m):
         d = plan[plan[DEPENDENT] + c]
@@ -724,8 +752,8 @@ def _forward_dynamics(
     `results` (count, 2, dof) receives s'' and the bias G^T b: the reduced torques at s'' = 0.
     """
     w, dof, n = work(plan, matrices, vectors), plan[DOF], plan[JOINTS]
-    M, reductions, reduced = matrices[INERTIA], matrices[REDUCTION:], matrices[REDUCED_INERTIA]
-    G, M_tree, of_tree, trig = reductions[0], M[:n, :n], vectors[TORQUE:], vectors[TREE_TRIG:]
+    M, G, reduced = matrices[INERTIA], matrices[REDUCTION:], matrices[REDUCED_INERTIA]
+    M_tree, of_tree, trig = M[:n, :n], vectors[TORQUE:], vectors[TREE_TRIG:]
     composite = bodies[:, WRENCH:]  # unused after the backward pass
     for k in range(states.shape[0]):
         for c in range(dof):
@@ -739,7 +767,7 @@ def _forward_dynamics(
             return k
         spatial_cycle(parents, joints, gravity, 0, motion, applied, trig, bodies, of_tree)
         mass_matrix_recursion(parents, joints, bodies, composite, M_tree)
-        fill_reduction(0, plan, reductions, w)
+        fill_reduction(0, plan, G, w)
         if not solve_reduced(plan, M_tree, G, reduced, torques[k], results[k], motion, w):
             withhold(results, k)
             return k

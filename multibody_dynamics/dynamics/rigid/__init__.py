@@ -142,6 +142,7 @@ TOLERANCE                         how closely
 CYCLES                            {representation: compiled inverse dynamics of one state}
 PLAIN_CYCLES                      the same, for compiled code that calls it
 mass_matrix_recursion             M from the poses and joint screws of all bodies, the same
+mass_matrix_factors               L^T D L of M, solutions and M^-1, the same
 inverse_dynamics_derivatives_cycle  dQ/dq, dQ/dq' and M of one state, the same
 SUBTREE_ROW                       size of a row of its scratch array `subtrees`
 forward_dynamics_cycle            compiled forward dynamics of a batch of states
@@ -165,6 +166,7 @@ singular                          the DynamicsError for a singular mass matrix
 ROUNDING                          relative size below which a pivot of M counts as zero
 """
 
+from . import mass_matrix_factors
 from .aba import (
     ForwardArrays,
     ForwardDynamics,
@@ -326,8 +328,8 @@ __all__ = [
     "STATE_ONLY", "state_names", "result_names", "traced_inverse_dynamics", "SpecialisingSolver",
     "SpecialisedKernel",
     "addresses", "CHECKED_STATES", "TOLERANCE",
-    "CYCLES", "PLAIN_CYCLES", "mass_matrix_recursion", "inverse_dynamics_derivatives_cycle",
-    "SUBTREE_ROW", "forward_dynamics_cycle",
+    "CYCLES", "PLAIN_CYCLES", "mass_matrix_recursion", "mass_matrix_factors",
+    "inverse_dynamics_derivatives_cycle", "SUBTREE_ROW", "forward_dynamics_cycle",
     "plain_forward_dynamics_cycle", "forward_dynamics_scratch",
     "forward_arrays", "ForwardArrays",
     "ModelSolver", "pseudo_inertias", "base_rows", "body_rows", "joint_poses", "spatial_jacobians",

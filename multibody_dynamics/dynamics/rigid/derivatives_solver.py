@@ -95,6 +95,7 @@ class _DerivativesSolver(SpecialisingSolver):
 
     _what = "derivatives"
     _has_moving_kernel = False
+    _results: tuple[Array, Array, Array]
     _table: Callable[[], list[Array]]  # the arrays of the program, in its order
 
     def __init__(
@@ -106,11 +107,12 @@ class _DerivativesSolver(SpecialisingSolver):
         specialise: bool | None,
     ) -> None:
         super().__init__(model, bodies)
-        self.state: Array = state
+        self.state = state
         self.result: Array = np.zeros((3, model.n, model.n))
         self._results = (self.result[0], self.result[1], self.result[2])
         self._specialises = self._is_wanted(specialise) and model.body_count <= MOST_BODIES
-        self._rows = CheckedRows(names, model.joint_names, state, is_fallback=self._specialises)
+        is_direct = Calls.available()
+        self._rows = CheckedRows(names, model.joint_names, state, is_fallback=is_direct)
 
     def _start(self, general: Callable[[], Any]) -> None:
         """Compile and warm up the general kernel; get the specialised one."""
@@ -118,9 +120,10 @@ class _DerivativesSolver(SpecialisingSolver):
         self._general()
         if self._specialises:
             self._specialise()
+        else:
+            self._call_directly()
 
     def _run(self) -> None:
-        """Update by the general kernel. Raises DynamicsError if that fails."""
         self._general()
 
     def _specialise(self) -> None:

@@ -61,6 +61,7 @@ class InverseDynamicsSolver(SpecialisingSolver):
     """
 
     _temporary = (*SpecialisingSolver._temporary, "_fills_rows")
+    _results: tuple[Array, Array, Array]
 
     def __init__(
         self,
@@ -73,12 +74,12 @@ class InverseDynamicsSolver(SpecialisingSolver):
         bodies = np.zeros((N + 1, BODY_ROW))
         super().__init__(model, bodies, check_representation(representation))
         self._bodies = bodies
-        self.state: Array = np.zeros((5, n))
+        self.state = np.zeros((5, n))
         self.result: Array = np.zeros((3, n))
         self._results = tuple(self.result)
         specialises = self._is_wanted(specialise) and N <= MOST_JOINTS
-        names = model.joint_names
-        self._rows = CheckedRows(STATE_ROWS, names, self.state, is_fallback=specialises)
+        names, is_direct = model.joint_names, Calls.available()
+        self._rows = CheckedRows(STATE_ROWS, names, self.state, is_fallback=is_direct)
         self._general = BoundCall(
             CYCLES[representation], *self._constants, 2, self.state,
             self.applied_wrenches.reshape(N, 18), np.empty((2, N)), bodies, self.result,
@@ -87,6 +88,8 @@ class InverseDynamicsSolver(SpecialisingSolver):
         self.update = self._general
         if specialises:
             self._specialise()
+        else:
+            self._call_directly()
 
     def _specialise(self) -> None:
         _, joints, gravity = self._constants

@@ -83,8 +83,8 @@ def invert(M, pivots, inverse):
 
 @inlined
 def negative_product(A, B, result):
-    """Write -A B to `result` (n, c), for A (n, n) and B (n, c)."""
-    n = A.shape[0]
+    """Write -A B to `result` (n, c), for A (n, n) or larger, and B (n, c)."""
+    n = B.shape[0]
     for i in range(0, n, 2):
         first = max(min(i, n - 2), 0)
         _subtract_rows(A, B, first, min(first + 1, n - 1), n, B.shape[1], result)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..codegen import Calls, Queue, pause
+from ..codegen import GUARD_STEP, Calls, Queue, pause
 from ..core import Array
 from ..model import MultibodyModel
 from ..model.records import TWIST
@@ -48,6 +48,8 @@ class SpecialisingSolver(ModelSolver):
 
     _what = "inverse dynamics"  # for warnings
     _has_moving_kernel = True  # whether there is code of its own for a base that moves
+    state: Array
+    _results: tuple[Array, ...]  # of a call
     _general: Any = None  # updates by the general kernel
     _fills_rows = False  # whether rows that only the general kernel fills have been asked for
     _calls: tuple[Calls, ...] = ()  # of the specialised kernel, if there is to be one
@@ -102,12 +104,28 @@ class SpecialisingSolver(ModelSolver):
             self._ended.set()
             self._adopt(moving, address)
 
+    def _run(self) -> None:
+        """Update. Raises DynamicsError if that fails."""
+        self.update()
+
+    def _rows_taken(self) -> tuple[Array, ...]:
+        """The buffers of the rows with which the solver is called."""
+        return tuple(self.state)
+
+    def _call_directly(self) -> None:
+        """Let a built-in function check the rows of a call, without a kernel for this robot."""
+        if Calls.available():
+            unguarded = np.zeros(GUARD_STEP)
+            calls = Calls(self._run, self._rows_taken(), self._results, (), unguarded)
+            self.__dict__["_call"] = calls.call
+
     def __getstate__(self) -> dict[str, Any]:
-        """Without the specialised kernel, which is bound to these buffers."""
+        """Without the specialised kernel and built-in functions, bound to these buffers."""
         state = super().__getstate__()
-        if self._calls:
-            for name in self._temporary:
-                del state[name]
+        for name in self._temporary if self._calls else ():
+            del state[name]
+        if "_call" in state:
+            state["_call"] = None
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -115,6 +133,8 @@ class SpecialisingSolver(ModelSolver):
         if self._general and "update" not in self.__dict__:
             self.update = self._general
             self._specialise()
+        elif "_call" in self.__dict__:
+            self._call_directly()
 
     def _compile(self, moving: bool) -> None:
         """Runs in the thread."""

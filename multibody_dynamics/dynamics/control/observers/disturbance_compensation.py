@@ -317,8 +317,8 @@ class DisturbanceCompensation(IndependentCopies):
         limits = self._link_limit, self._limit, self._band
         qd, (momentum, beta, _) = self._solver.state[1], self._solver.result
         self._observe = BoundCall(
-            _OBSERVE, self._actuation, self._memory, *bandwidths, *limits, ..., ..., qd, ..., momentum,
-            beta,
+            _OBSERVE, self._actuation, self._memory, *bandwidths, *limits, ..., ..., qd, ...,
+            momentum, beta,
         )  # fmt: skip
         still = np.zeros(len(self._limit))
         self.update(np.inf, tuple(self._q), tuple(self._theta), still)  # compiles
