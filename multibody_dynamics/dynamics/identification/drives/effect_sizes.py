@@ -16,6 +16,7 @@ from .identified_robot import IdentifiedValue
 from .spring_effects import GAP, GEAR, SLIP
 
 SIGNIFICANT = 5.0  # standard errors, above which an effect becomes part of the model
+DOUBTFUL = 1.96  # standard errors, below which it leaves again: its interval contains zero
 LEAST_SHARE = 2e-3  # of the torque or deflection over the travel of the spring, and above this
 KEYS = {SLIP: "hysteresis_torque", GAP: "backlash", GEAR: "kinematic_error"}
 
@@ -39,6 +40,13 @@ class EffectSizes:
     def significant(self) -> set[tuple[str, int]]:
         """The effects that are larger than their errors, and large enough to matter."""
         return {key for key in self._effects.groups if self._matters(*key)}
+
+    def doubtful(self) -> set[tuple[str, int]]:
+        """The effect that is least certain, if it is doubtful; otherwise none."""
+        sizes = {key: self.size(*key) for key in self._effects.groups}
+        shares = {key: each.value / max(each.error, 1e-300) for key, each in sizes.items()}
+        least = min(shares, key=shares.__getitem__)
+        return {least} if shares[least] < DOUBTFUL else set()
 
     def found(self) -> dict[str, IdentifiedValue]:
         """The sizes of the effects in the model, with what describes them in an actuator file: each

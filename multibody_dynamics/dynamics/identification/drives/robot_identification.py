@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +57,8 @@ LARGEST_DRIFT = 1.0  # of the friction parameter that changes: a larger one is n
 VAGUE = 0.1  # relative standard error above which a stiffness is no better known than before
 CONTRADICTING = 3.0  # standard errors between a stiffness and the one known before
 HARDLY = 0.005  # of the rms velocity of the fastest joint: slower ones count as resting
-STEPS = 10  # that `progress` counts: the first fits, seven more steps, and the values
+FITS = 6  # that `progress` counts, with and without effects of drives
+STEPS = FITS + 8  # that it counts in all: seven steps after these fits, and the values
 LOWERINGS = 2  # of a cut-off chosen from the data, by half, for delays that are too long for it
 RECOGNITIONS = 8  # fits after each of which errors of the encoders are corrected
 SLOW = 0.2  # of the rms velocity, below which a joint counts as reversing
@@ -149,13 +151,19 @@ def identify_robot(
     """
     sensors, chosen = SensorErrors(np.zeros(model.n)), settings or IdentificationSettings()
     lowerings = 0 if chosen.cutoff else LOWERINGS
-    for done in range(2):  # nothing, and the first fits have begun
-        progress(done, STEPS)
+    progress(0, STEPS)
+    fits = itertools.count(1)
+
+    def counted(*arguments: Any) -> _Identification:
+        found = _begun(*arguments)
+        progress(min(next(fits), FITS - 1), STEPS)  # sensor errors may require more of them
+        return found
+
     for _ in range(RECOGNITIONS):
         fresh = partial(
             _Identification, model, runs, actuators, friction, held_out, chosen, sensors
         )
-        identification = _with_effects(partial(_begun, fresh))
+        identification = _with_effects(partial(counted, fresh))
         if lowerings and identification.has_delay_at_bound():
             lowerings -= 1
             chosen = chosen._replace(cutoff=max(identification.cutoff / 2.0, LOWEST_CUTOFF))
@@ -190,13 +198,23 @@ def _with_effects(begun: Callable[..., _Identification]) -> _Identification:
             found = begun(IncludedEffects(springs), start)
     if sites := found.reversing:
         tried, start = begun(IncludedEffects(springs, sites), found.start), found.start
-        better = tried.better_presliding(found)
-        if better == sites:
-            return tried
-        del tried
-        if better:
+        if better := tried.better_presliding(found):
             del found
-            found = begun(IncludedEffects(springs, better), start)
+            found = tried if better == sites else begun(IncludedEffects(springs, better), start)
+        del tried
+    return _without_doubtful(begun, found)
+
+
+def _without_doubtful(
+    begun: Callable[..., _Identification], found: _Identification
+) -> _Identification:
+    """The identification without effects of springs that friction explains, too: one after the
+    other, the least certain first. Its errors include the difference that this makes."""
+    start, presliding = found.start, found.equations.options.presliding
+    while (springs := found.certain_springs()) != found.equations.effects:
+        del found
+        found = begun(IncludedEffects(springs, presliding), start)
+        found.doubt(start)
     return found
 
 
@@ -258,6 +276,7 @@ class _Identification:
             resting, self.sensors.command,
         ).of(self.sums)  # fmt: skip
         self.prior = np.array(self.parameters.mean)
+        self.doubts = np.zeros((0, len(self.prior)))  # differences from other models
         self.coefficients = Coefficients(self.equations, self.parameters, self.gains)
         self._fit_first(None if start is None else self._values_from(start))
 
@@ -303,6 +322,26 @@ class _Identification:
                 found[j] = each.only(kinds)
         return found
 
+    def certain_springs(self) -> dict[int, SpringEffects]:
+        """The effects of the springs that are still significant, without the most doubtful one of
+        each joint, if errors that include those of the model leave one in doubt."""
+        if not self.equations.effects:
+            return {}
+        model = self.fitted
+        if (judged := misfit(model)).is_significant:
+            model = model._replace(solver=self.solver.renewed(misfit=judged.deviations))
+        found = {}
+        for j, each in self.equations.effects.items():
+            kinds = EffectSizes(self.fitted, j).significant() - EffectSizes(model, j).doubtful()
+            if kinds:
+                found[j] = each.only(kinds)
+        return found
+
+    def doubt(self, other: Start) -> None:
+        """Count the difference from another fit, with terms that this one lacks, as an error."""
+        self.doubts = np.array([[other.values[name] for name in self.parameters.names]])
+        self.doubts -= self.fit.theta
+
     def better_presliding(self, plain: _Identification) -> frozenset[str]:
         """The sites with bristles whose equations predict better than without."""
         ratios, channels = prediction(self.fitted, plain.fitted), self.equations.channels
@@ -343,7 +382,7 @@ class _Identification:
         for k, step in enumerate(steps):
             before = deepcopy(self.parameters)
             try:
-                progress(k + 2, STEPS)
+                progress(k + FITS, STEPS)
                 step()
             except KeyboardInterrupt:
                 vars(self.parameters).update(vars(before))
@@ -716,9 +755,11 @@ class _Identification:
         """Errors that include those of the model, where it lacks an effect, and which this may
         be."""
         found = misfit(self.fitted)
+        doubts = self.doubts[:, np.array(self.parameters.free)]
+        deviations = np.vstack([doubts, found.deviations[: None if found.is_significant else 0]])
+        self.solver = self.solver.renewed(repeated=True, misfit=deviations)
         if not found.is_significant:
             return
-        self.solver = self.solver.renewed(repeated=True, misfit=found.deviations)
         self.notes.append(
             "the model lacks an effect: without one segment of the recordings, parameters change "
             f"{found.ratio**0.5:.1f} times as much as noise explains; stated errors include this"

@@ -64,6 +64,15 @@ def test_presliding_is_found():
         assert found["presliding"].value == pytest.approx(8e-4, rel=0.1)
 
 
+def test_what_friction_explains_is_not_left_to_springs_and_gears():
+    """Before friction has bristles, part of it is taken for a kinematic error of the elbow."""
+    robot = identified(width=0.5, coulomb=1.5, bristle=2e-4)
+    np.testing.assert_allclose(stiffnesses(robot), STIFFNESS, rtol=0.005)
+    assert not any("kinematic_error" in name for name in robot.springs["elbow"])
+    for found in robot.springs.values():
+        assert found["hysteresis_torque"].value == pytest.approx(0.5, rel=0.05)
+
+
 def test_nothing_is_found_where_there_is_nothing():
     model, actuators = planar()
     for run in (real_run(), without(elastic_run(), "sensor")):
