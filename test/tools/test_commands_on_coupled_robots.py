@@ -87,10 +87,6 @@ ROBOTS = (
         "differential_wrist", ("elbow", "left", "right"), ("elbow", "pitch", "roll"),
         ("elbow", "pitch", "roll"), ((1, 0, 0), (0, 0.5, 0.5), (0, 0.5, -0.5)),
     ),
-    Coupled(
-        "palletiser", ("turn", "upper_arm_motor", "forearm_motor"), ("turn", "shoulder", "elbow"),
-        ("turn", "shoulder", "elbow", "level"), ((1, 0, 0), (0, 1, 0), (0, -1, 1), (0, 0, -1)),
-    ),
     FiveBar(
         "five_bar", ("left_shoulder", "right_shoulder"),
         ("left_shoulder", "left_elbow", "right_shoulder", "right_elbow"), (), (),
