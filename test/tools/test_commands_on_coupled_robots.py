@@ -206,9 +206,10 @@ def test_excite(recorded, tmp_path):
 
 def test_generate_writes_controllers(recorded, tmp_path):
     urdf, option, springs = recorded.robot.files("")[1:]
-    for law in ("motor_pd", "state_feedback"):
-        words = ("generate", urdf, option, springs, "--law", law, "-o", tmp_path / law)
-        assert run(*words) == 0
+    assert run("generate", urdf, option, springs, "--law", "state_feedback", "-o", tmp_path) == 0
+    assert ("loops;" in (tmp_path / f"{recorded.robot.name}_dynamics.h").read_text()) == (
+        recorded.robot.kept == "loops"
+    )
 
 
 def test_study(recorded, tmp_path):
