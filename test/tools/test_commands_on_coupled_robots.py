@@ -206,7 +206,7 @@ def test_excite(recorded, tmp_path):
 
 def test_generate_writes_controllers(recorded, tmp_path):
     urdf, option, springs = recorded.robot.files("")[1:]
-    assert run("generate", urdf, option, springs, "--law", "state_feedback", "-o", tmp_path) == 0
+    assert run("generate", urdf, option, springs, "--law", "motor_pd", "-o", tmp_path) == 0
     assert ("loops;" in (tmp_path / f"{recorded.robot.name}_dynamics.h").read_text()) == (
         recorded.robot.kept == "loops"
     )
