@@ -249,8 +249,15 @@ CHECKS = {
 }
 
 
-def test_every_example_is_checked():
+def test_every_example_is_checked_quoted_in_the_readme_and_needs_no_ros():
     assert [file.stem for file in EXAMPLES] == list(CHECKS)
+    page = (ROOT / "examples" / "README.md").read_text()
+    for file in EXAMPLES:
+        text = file.read_text()
+        line = (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
+        assert f"| [`{file.name}`]({file.name}) | {line} |" in page
+        assert text.endswith("\n    main()\n"), file
+        assert not re.search(r"rclpy|_msgs|\.nodes", text), file
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
@@ -269,17 +276,3 @@ def test_the_example_prints_correct_numbers(file, tmp_path, capsys, monkeypatch)
         pixels = imread(tmp_path / name)[..., :3]
         assert 0.005 < (pixels.min(axis=-1) < 0.9).mean() < 0.5
     assert {path.name for path in tmp_path.iterdir()} == set(picture[1:])
-
-
-@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
-def test_the_readme_quotes_the_first_line_of_the_example(file):
-    text = file.read_text()
-    line = (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
-    page = (ROOT / "examples" / "README.md").read_text()
-    assert f"| [`{file.name}`]({file.name}) | {line} |" in page
-    assert text.endswith("\n    main()\n")
-
-
-@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
-def test_the_example_needs_no_ros(file):
-    assert not re.search(r"rclpy|_msgs|\.nodes", file.read_text())

@@ -8,9 +8,8 @@ import ctypes
 import numpy as np
 import pytest
 
-from elastic_arms import antagonistic_arm, elastic_panda, shipped
+from elastic_arms import antagonistic_arm, shipped
 from generated_controllers import PERIOD, designed, generated, library, needs_compiler
-from multibody_dynamics.dynamics.control.arm.modes import Mode
 from multibody_dynamics.dynamics.core.errors import DynamicsError
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
 from multibody_dynamics.simulation.compiled_controller import CompiledController
@@ -26,72 +25,6 @@ def pair(tmp_path_factory):
     return library(generated(designed(antagonistic_arm()), tmp_path_factory.mktemp("pair")))
 
 
-def tracking_error(robot, update, desired, start, move):
-    """Largest distance of the links from the desired motion in a second of it."""
-    worst = 0.0
-    for k in range(1, 1101):
-        torque = update(k * PERIOD, robot.q, robot.theta)
-        if k == 40:
-            start(robot.motor_torque)
-        if k == 100:
-            move()
-        if k > 100:
-            worst = max(worst, float(np.abs(robot.q - desired()).max()))
-        robot.step(torque if k >= 40 else rest_torque(robot), PERIOD)
-    return worst
-
-
-def rest_torque(robot):
-    return robot.motor_torque.copy()
-
-
-@needs_compiler
-def test_a_closed_loop_is_the_same_as_with_python(tmp_path):
-    arm = elastic_panda()
-    design = designed(arm, transfer_time=0.02)
-    folder = generated(design, tmp_path)
-    goal = np.zeros((5, 7))
-    goal[0] = arm.rest + np.array([0.3, -0.2, 0.2, 0.3, -0.3, 0.2, 0.4])
-    errors = []
-    for is_compiled in (True, False):
-        robot = ElasticRobot(arm.model, arm.actuators)
-        robot.reset(arm.rest)
-        robot.step(holding := holding_torque(arm), 1e-6)
-        if is_compiled:
-            c = CompiledController(folder)
-            errors.append(
-                tracking_error(
-                    robot,
-                    lambda t, q, theta, c=c: c.update(t, q, theta).copy(),
-                    lambda c=c: c.desired[0],
-                    c.activate,
-                    lambda c=c: c.append(1.05, goal),
-                )
-            )
-            assert c.state == "holding"
-            assert c.counts["refused_samples"] == 0
-        else:
-            p = SampledArm(design)
-
-            def update(t, q, theta, p=p):
-                p.update(t, t, t, q, theta)
-                return p.torque.copy()
-
-            errors.append(
-                tracking_error(
-                    robot,
-                    update,
-                    lambda p=p: p.desired[0],
-                    p.activate,
-                    lambda p=p: p.append(1.05, goal),
-                )
-            )
-            assert p.state is Mode.HOLDING
-        assert holding.shape == (7,)
-    assert errors[0] < 2e-3
-    assert errors[0] == pytest.approx(errors[1], rel=1e-6)
-
-
 def holding_torque(arm):
     from multibody_dynamics.dynamics.rigid.crba import gravity_forces
 
@@ -104,7 +37,7 @@ def test_the_compiled_controller_follows_in_mujoco_as_python_does_on_the_own_pla
     pytest.importorskip("mujoco")
     arm = shipped("panda")
     design = designed(arm, transfer_time=0.02)
-    c, python = CompiledController(library(generated(design, tmp_path))), SampledArm(design)
+    c, python = CompiledController(generated(design, tmp_path)), SampledArm(design)
     urdf = (CONFIG / "robots" / "panda.urdf").read_bytes()
     goal = np.zeros((5, 7))
     goal[0] = arm.rest + np.array([0.3, -0.2, 0.2, 0.3, -0.3, 0.2, 0.4])
@@ -137,10 +70,7 @@ def test_the_compiled_controller_follows_in_mujoco_as_python_does_on_the_own_pla
 
 
 @needs_compiler
-@pytest.mark.parametrize(
-    ("name", "braked"),
-    [("panda", 40), ("panda", 540), ("planar_two_link", 540), ("antagonistic_elbow", 40)],
-)
+@pytest.mark.parametrize(("name", "braked"), [("panda", 540), ("antagonistic_elbow", 40)])
 def test_an_arm_that_brakes_carry_does_not_fall_when_it_is_activated(tmp_path, name, braked):
     """The order of docs/safety.md: activate, then release the brakes, at once or half a second
     later. Before, the torque rose from zero in 0.5 s, and joint 4 of the Panda fell by 221 mrad."""

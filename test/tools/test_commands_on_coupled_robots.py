@@ -87,10 +87,6 @@ ROBOTS = (
         "differential_wrist", ("elbow", "left", "right"), ("elbow", "pitch", "roll"),
         ("elbow", "pitch", "roll"), ((1, 0, 0), (0, 0.5, 0.5), (0, 0.5, -0.5)),
     ),
-    Coupled(
-        "palletiser", ("turn", "upper_arm_motor", "forearm_motor"), ("turn", "shoulder", "elbow"),
-        ("turn", "shoulder", "elbow", "level"), ((1, 0, 0), (0, 1, 0), (0, -1, 1), (0, 0, -1)),
-    ),
     FiveBar(
         "five_bar", ("left_shoulder", "right_shoulder"),
         ("left_shoulder", "left_elbow", "right_shoulder", "right_elbow"), (), (),
@@ -210,9 +206,10 @@ def test_excite(recorded, tmp_path):
 
 def test_generate_writes_controllers(recorded, tmp_path):
     urdf, option, springs = recorded.robot.files("")[1:]
-    for law in ("motor_pd", "state_feedback"):
-        words = ("generate", urdf, option, springs, "--law", law, "-o", tmp_path / law)
-        assert run(*words) == 0
+    assert run("generate", urdf, option, springs, "--law", "motor_pd", "-o", tmp_path) == 0
+    assert ("loops;" in (tmp_path / f"{recorded.robot.name}_dynamics.h").read_text()) == (
+        recorded.robot.kept == "loops"
+    )
 
 
 def test_study(recorded, tmp_path):

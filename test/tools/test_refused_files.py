@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import valid_files as valid
-from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.tools import cli
 from robots import CONFIG
 
@@ -50,59 +49,16 @@ def refused(command, capsys, *named):
         assert word in lines[0]
 
 
-COMMANDS = [
-    "identify-springs motion.npz --urdf robot.urdf --elastic-joints springs.yaml",
-    "identify-springs motion.npz --law cubic --robust",
-    "identify motion.npz --urdf robot.urdf --elastic-joints springs.yaml",
-    "validate motion.npz --urdf robot.urdf",
-]
+IDENTIFY = "identify-springs motion.npz --urdf robot.urdf --elastic-joints springs.yaml"
 
 
-@pytest.mark.parametrize(  # every signal in every command; the values take turns
-    ("command", "signal", "value"),
-    [
-        (command, signal, (1e308, -1e200)[(i + j) % 2])
-        for i, command in enumerate(COMMANDS)
-        for j, signal in enumerate(("t", "q", "theta", "Q", "tau"))
-    ],
-)
-def test_recordings_that_overflow(folder, capsys, command, signal, value):
-    if signal in ("theta", "tau") and command.startswith("validate"):
-        return  # not read
+@pytest.mark.parametrize("signal", ["t", "q", "theta", "Q", "tau"])
+def test_recordings_that_overflow(folder, capsys, signal):
     arrays = valid.arrays()
     arrays[signal] = arrays[signal].copy()
-    arrays[signal].flat[5] = value
+    arrays[signal].flat[5] = -1e200
     np.savez(folder / "motion.npz", **arrays)
-    refused(command, capsys, "motion.npz")
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda data: data[: len(data) // 2],
-        lambda data: data[:200] + bytes(50) + data[250:],
-        lambda data: b"",
-        lambda data: data.replace(b"joint_names", b"joint_mames"),
-    ],
-)
-@pytest.mark.parametrize("command", COMMANDS)
-def test_damaged_archives(folder, capsys, command, change):
-    file = folder / "motion.npz"
-    file.write_bytes(change(file.read_bytes()))
-    refused(command, capsys, "motion.npz")
-
-
-@pytest.mark.parametrize(
-    "facts", ["{}", "[]", '{"joint_names": [1, 2]}', '{"joint_names": ["a", "b", "c"]}']
-)
-def test_damaged_recordings_of_the_demo(folder, capsys, facts):
-    stamp = np.arange(50) * 10**7
-    np.savez(
-        folder / "motion.npz", facts=facts,
-        **{f"{topic}.{key}": rows for topic in ("joint_states", "motor_states")
-           for key, rows in (("stamp", stamp), ("values", np.zeros((50, 2, 2))))},
-    )  # fmt: skip
-    refused(COMMANDS[1], capsys, "motion.npz", "not a recording of the demo")
+    refused(IDENTIFY, capsys, "motion.npz")
 
 
 def test_gazebo_refuses_loops(folder, capsys):
@@ -110,46 +66,6 @@ def test_gazebo_refuses_loops(folder, capsys):
     loop = "loops: {belt: {type: weld, first: base, second: tool}}"
     (folder / "springs.yaml").write_text(f"{SPRINGS}\n{loop}\n")
     refused(command, capsys, "springs.yaml: loops belt", "Gazebo", "without loops")
-
-
-READERS_OF_SPRINGS = (
-    "inspect robot.urdf --no-timing --elastic-joints springs.yaml",
-    "scale-time trajectory.csv --urdf robot.urdf --elastic-joints springs.yaml -o out",
-    COMMANDS[0],
-)
-
-
-@pytest.mark.parametrize(  # one reader of springs for all commands, which take turns
-    ("command", "key", "value"),
-    [
-        (READERS_OF_SPRINGS[(i + j) % 3], key, value)
-        for i, key in enumerate(("gear_ratio", "value"))
-        for j, value in enumerate(("1e308", "1e200", "1e-320", "5e-324"))
-    ],
-)
-def test_springs_that_overflow_or_underflow(folder, capsys, command, key, value):
-
-    text = re.sub(rf"{key}: [0-9.e+-]+", f"{key}: {value}", SPRINGS, count=1)
-    assert text != SPRINGS
-    (folder / "springs.yaml").write_text(text)
-    refused(command, capsys, "springs.yaml")
-
-
-@pytest.mark.parametrize("value", ["1e308", "-1e200"])
-def test_robots_that_overflow(folder, capsys, value):
-    for name in ("mass", "ixx"):
-        pattern = r'(<mass value=")[^"]+' if name == "mass" else r'(ixx=")[^"]+'
-        (folder / "robot.urdf").write_text(re.sub(pattern, rf"\g<1>{value}", URDF, count=1))
-        refused("inspect robot.urdf --no-timing", capsys, "robot.urdf", "too large to compute")
-
-
-def test_systems_that_overflow(folder, capsys):
-    file = next(iter(sorted((CONFIG / "systems").glob("*.yaml"))))
-    text = re.sub(r"mass: [0-9.]+", "mass: 1e308", file.read_text(), count=1)
-    assert text != file.read_text()
-    (folder / "system.yaml").write_text(text)
-    with pytest.raises(dyn.DynamicsError, match=r"system\.yaml"):
-        dyn.integration.load_system(folder / "system.yaml")
 
 
 def test_a_full_disk_is_reported_with_the_name_of_the_file(folder, capsys):
@@ -167,7 +83,7 @@ def test_a_full_disk_is_reported_with_the_name_of_the_file(folder, capsys):
         ("scale-time rows.yaml --urdf robot.urdf --elastic-joints springs.yaml -o out", "out/"),
         ("validate motion.npz --urdf robot.urdf -o out", "out/report.json"),
         ("validate motion.npz --urdf robot.urdf --bag -o out", "out/bag/bag.mcap"),
-        (f"{COMMANDS[0]} -o out", "out/springs.yaml"),
+        (f"{IDENTIFY} -o out", "out/springs.yaml"),
         ("write-back springs.yaml --urdf robot.urdf --elastic-joints springs.yaml -o out",
          "robot.urdf"),
         ("generate robot.urdf -o out", "out/planar_two_link_dynamics.h"),

@@ -76,26 +76,6 @@ def test_baumgarte_adds_to_the_right_hand_side():
     np.testing.assert_allclose(m.J @ a, wanted, atol=1e-11 * np.abs(wanted).max())
 
 
-def test_a_tree_moves_as_in_joint_coordinates():
-    """A revolute and a prismatic joint: V' by forward dynamics of the tree model."""
-    A = [se3.exp([0.2, 0.1, -0.3, 0.5, 0, 0]), se3.exp([0.4, 0, 0.2, 1.0, 0.2, 0])]
-    screws = [dyn.revolute((1, 2, 3), (0.2, 0, 0)), dyn.prismatic((0, 1, 1))]
-    bodies = [beam("a", A[0]), beam("b", A[1])]
-    tree = dyn.model_from_screws([-1, 0], screws, A, [b.inertia for b in bodies])
-    s = dyn.integration.AbsoluteSystem(
-        bodies,
-        [
-            dyn.integration.BodyJoint("r", "ground", "a", screws[0]),
-            dyn.integration.BodyJoint("p", "a", "b", screws[1]),
-        ],
-    )
-    q, qd = np.array([0.7, -0.3]), np.array([2.0, 1.5])
-    qdd = dyn.forward_dynamics(tree, q, qd, np.zeros(2))
-    motion = dyn.forward_kinematics(tree, q, qd, qdd, representation="body")
-    found = dyn.integration.absolute_acceleration(s, motion.pose, motion.twist)
-    np.testing.assert_allclose(found, motion.acceleration, atol=1e-12 * np.abs(found).max())
-
-
 def door(hinges):
     door = beam("door", omega=2.0 * np.array(Z))
     joints = [

@@ -6,7 +6,6 @@
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
-from scipy.special import ellipj, ellipk
 
 import absolute
 from multibody_dynamics import dynamics as dyn
@@ -125,32 +124,6 @@ def test_a_closed_loop_in_reduced_coordinates():
     result = dyn.integration.integrate(system, 0.1, 0.02, "dormand_prince", tolerances=tight)
     np.testing.assert_allclose(result.pose, bodies.pose[:, 1:], atol=1e-10)
     np.testing.assert_allclose(result.velocity, bodies.twist[:, 1:], atol=1e-9)
-
-
-@pytest.mark.parametrize("group", GROUPS)
-def test_a_free_rigid_body_by_jacobi_elliptic_functions(group):
-    """Landau and Lifshitz, Mechanics, section 37, for L^2 > 2 T I_2."""
-    a, b, c = moments = np.array([1.0, 2.0, 3.0])
-    start = np.array([0.4, 0.0, 1.5])
-    L2, T2 = np.sum((moments * start) ** 2), np.sum(moments * start**2)
-    rate = np.sqrt((c - b) * (L2 - T2 * a) / (a * b * c))
-    m = (b - a) * (T2 * c - L2) / ((c - b) * (L2 - T2 * a))
-    middle = np.sqrt((T2 * c - L2) / (b * (c - b)))
-    inertia = dyn.spatial_inertia(1.0, np.zeros(3), np.diag(moments))
-    body = dyn.integration.RigidBody("body", inertia, omega=start)
-    system = dyn.integration.AbsoluteSystem([body], gravity=np.zeros(3), group=group)
-    period = 4 * ellipk(m) / rate
-    result = dyn.integration.integrate(
-        system,
-        period,
-        period / 40,
-        "dormand_prince",
-        tolerances=dyn.integration.Tolerances(1e-12, 1e-14),
-    )
-    sn, cn, dn, _ = ellipj(rate * result.time, m)
-    exact = np.stack([start[0] * cn, middle * sn, start[2] * dn], axis=1)
-    np.testing.assert_allclose(result.velocity[:, 0, :3], exact, atol=1e-11)
-    np.testing.assert_allclose(result.momentum, result.momentum[[0] * 41], atol=1e-11)
 
 
 # the claims of the paper

@@ -14,7 +14,7 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import rigid
 from reference import dynamics, error, motion, twists
 from rejections import assert_rejected
-from robots import panda, random_tree, with_multidof
+from robots import random_tree
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -37,19 +37,6 @@ def test_order_six_from_first_principles(seed):
     assert error(result, expected) < 1e-12
     over_floats = rigid.generic_higher_order_inverse_dynamics(model, state, wrenches={"body3": W})
     assert error(over_floats.astype(float), expected) < 1e-12
-
-
-@pytest.mark.parametrize("robot", [panda, with_multidof], ids=lambda robot: robot.__name__)
-def test_order_two_equals_inverse_dynamics(robot):
-    model = robot()
-    state = motion_of(model, 2, 3)
-    W = np.random.default_rng(2).normal(size=(3, 3, 6))
-    body = model.body_names[-1]
-    fast = dyn.inverse_dynamics(model, *np.moveaxis(state, -2, 0), wrenches={body: W})
-    result = rigid.higher_order_inverse_dynamics(model, state, wrenches={body: W})
-    assert result.shape == (3, 3, model.n)
-    for k, part in enumerate(fast):
-        assert error(result[:, k], part) < 1e-13
 
 
 @pytest.mark.parametrize("seed", range(3))

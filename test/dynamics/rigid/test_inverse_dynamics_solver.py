@@ -22,7 +22,6 @@ from multibody_dynamics.dynamics.core.compilation import IS_COMPILED
 from multibody_dynamics.dynamics.rigid.specialised_kernel import SpecialisedKernel
 from multibody_dynamics.dynamics.rigid.tracing import MOST_JOINTS
 from reference import error, worst
-from rejections import assert_rejected
 from robots import draw, random_base, random_tree, random_wrenches
 
 needs_calls = pytest.mark.skipif(
@@ -70,44 +69,6 @@ def test_solver_takes_applied_wrenches_and_gives_interbody_wrenches(name):
     solver.applied_wrenches[:] = 0
     free = dyn.inverse_dynamics(model, *state, representation=name)
     assert worst(solver(*state), free) < 1e-15
-
-
-@each_kernel
-def test_solver_accepts_the_input_of_the_function(name):
-    model = random_tree(6, 22)
-    solver = solver_of(name, model)
-    whole = np.arange(5 * model.n).reshape(5, model.n) % 4
-    expected = np.array(solver(*whole.astype(float)))
-    read_only = whole.astype(float)
-    read_only.flags.writeable = False
-    strided = np.repeat(whole.astype(float), 2, axis=1)[:, ::2]
-    variants = (
-        whole, whole.tolist(), whole.astype(np.float32), whole.astype(">f8"), read_only, strided,
-        np.asfortranarray(whole.astype(float)), [read_only[0], *whole[1:].tolist()],
-    )  # fmt: skip
-    for rows in variants:
-        solver.result[:] = np.nan
-        assert worst(solver(*rows), expected) == 0
-    solver.state[:] = whole
-    assert worst(solver(*solver.state), expected) == 0
-
-
-@pytest.mark.parametrize("last", [np.asarray, list])  # compiled code takes no list
-def test_solver_accepts_permuted_rows_of_its_own_state(last):
-    model = random_tree(6, 22)
-    solver = dyn.InverseDynamicsSolver(model)
-    state, order = draw(model, 5), [1, 0, 4, 2, 3]
-    solver.state[:] = state
-    result = solver(*solver.state[order])  # a copy
-    expected = np.array(result)
-    solver.state[:] = state
-    *rows, row = (solver.state[k] for k in order)
-    result = solver(*rows, last(row))
-    np.testing.assert_array_equal(solver.state, state[order])
-    np.testing.assert_array_equal(result, expected)
-    before = solver.state.copy()
-    assert_rejected((lambda: solver(*solver.state[3::-1], np.full(model.n, np.nan)), "qdddd"))
-    np.testing.assert_array_equal(solver.state, before)
 
 
 def test_solver_rejects_an_unknown_representation():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
 from multibody_dynamics.dynamics.rigid.kinematics import base_rows
-from reference import derivatives, error, exact, motion, moved_by, times, twists, worst
+from reference import error, motion, moved_by, twists, worst
 from rejections import assert_rejected
 from robots import draw, random_base, random_tree
 
@@ -111,19 +111,6 @@ def test_points_far_from_the_origin_stay_accurate():
     base = dyn.BaseMotion(place)
     far = dyn.forward_kinematics(model, *state, base=base, representation="body")
     assert worst(far[1:], near[1:]) < 1e-12
-
-
-def test_the_reference_differentiates_a_known_motion():
-    """A check of the reference: r = Rot_z(t^2) (1, 0, 0) + (0, 0, t^3), differentiated by hand."""
-    body = dyn.spatial_inertia(1.0, np.zeros(3), np.eye(3))
-    screws = [[0, 0, 1, 0, 0, 0], [0, 0, 0, 0, 0, 1]]
-    pose = se3.from_rotation_translation(np.eye(3), [1.0, 0, 0])
-    model = dyn.model_from_screws([-1, 0], screws, [pose, pose], [body, body])
-    state = [[0.0, 0], [0, 0], [2, 0], [0, 6], [0, 0]]
-    C = motion(model, state).poses[1]
-    found = derivatives(C)[:, :3, 3]
-    assert error(found, exact([[1, 0, 0], [0, 0, 0], [0, 2, 0], [0, 0, 6], [-12, 0, 0]])) < 1e-30
-    assert error(times(C, C)[0], C[0] @ C[0], 2) == 0
 
 
 def test_a_base_motion_is_immutable():

@@ -19,10 +19,23 @@ SPRINGS = load_actuators(CONFIG / "elastic_joints" / "panda.yaml", PANDA.joint_n
 START = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.5])
 
 
-@pytest.mark.parametrize(("kind", "is_stamped"), [(policy_stream, True), (pilot_stream, False)])
-def test_links_follow_and_motors_keep_their_rates(kind, is_stamped):
-    stream = kind(PANDA.joint_names, START, duration=3.0)
-    run = replay(PANDA, SPRINGS, stream, is_stamped=is_stamped)
+STREAMS = {
+    kind: kind(PANDA.joint_names, START, duration=3.0) for kind in (policy_stream, pilot_stream)
+}
+
+
+@pytest.fixture(scope="module")
+def runs():
+    """The stream of a policy by its stamps, that of a pilot by its arrival."""
+    return {
+        kind: replay(PANDA, SPRINGS, stream, is_stamped=kind is policy_stream)
+        for kind, stream in STREAMS.items()
+    }
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+def test_links_follow_and_motors_keep_their_rates(runs, kind):
+    stream, run = STREAMS[kind], runs[kind]
     assert not run.stops
     assert not run.refused
     assert run.error_rms < 1e-4
@@ -34,7 +47,7 @@ def test_links_follow_and_motors_keep_their_rates(kind, is_stamped):
 
 def test_the_command_writes_a_report(tmp_path, capsys):
     file = tmp_path / "pilot.csv"
-    write_stream(pilot_stream(PANDA.joint_names, START, duration=2.5), file)
+    write_stream(STREAMS[pilot_stream], file)
     assert cli.main(["stream", str(file), "--view", "-o", str(tmp_path / "out")]) == 0
     printed = capsys.readouterr().out
     assert "mrad rms; delay" in printed
@@ -45,8 +58,8 @@ def test_the_command_writes_a_report(tmp_path, capsys):
     assert (tmp_path / "out" / "motion.html").stat().st_size > 500_000
 
 
-def test_a_replay_is_viewed_with_its_motors_and_errors():
-    run = replay(PANDA, SPRINGS, pilot_stream(PANDA.joint_names, START, duration=2.5))
+def test_a_replay_is_viewed_with_its_motors_and_errors(runs):
+    run = runs[pilot_stream]
     motion = viewed(run, PANDA, SPRINGS, "pilot")
     assert motion.duration == pytest.approx(run.times[-1] - run.times[0], abs=0.01)
     k = len(motion.t) // 2
