@@ -120,7 +120,7 @@ def test_sides_that_come_in_one_of_ten_cycles_do_not_shake_the_torque(tmp_path, 
             torque = c.update(k * period, plant.q, plant.theta, **times)
             if k == 60:
                 c.activate(plant.motor_torque.copy())
-            plant.step(torque if k > 60 else rest_torque(plant), period)
+            plant.step(torque if k > 60 else plant.motor_torque, period)
             rows.append(torque.copy())
         assert not c.fault
         found.append(np.abs(np.diff(rows[101:], axis=0)).max(axis=0))

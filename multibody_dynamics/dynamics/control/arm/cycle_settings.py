@@ -57,7 +57,8 @@ class CycleSettings(NamedTuple):
         "rad/s, the same for the links", within="[0, inf)",
     )]
     lowered_link_bandwidth: Annotated[float, Field(
-        "rad/s, the same once they have oscillated, as on a soft base; see disturbances.is_lowered",
+        "rad/s, the same once they have oscillated, as on a soft base, of which half or a quarter"
+        " remain if they do so again; see disturbances.is_lowered",
         within="[0, inf)",
     )]
     link_disturbance_limit: Annotated[Array, Field(

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_continuous_are
+from scipy.linalg import eigh, solve_continuous_are
 
 from ...core import (
     Array,
@@ -320,6 +320,17 @@ def joint_resonances(
             for joint in _joints(model, actuators, at_rest(model, actuators, q, stiffness), q)
         ]
     )
+
+
+def lowest_resonance(model: MultibodyModel, actuators: Actuators) -> float:
+    """rad/s, the lowest natural frequency of the links on their springs while all motors are
+    locked, in the middle of the joint range; inf for rigid joints."""
+    elastic = np.flatnonzero(~actuators.is_rigid)
+    if not elastic.size:
+        return np.inf
+    own, q = np.ix_(elastic, elastic), model.limits.middle
+    springs = at_rest(model, actuators, q, beyond="continue").hessian[own]
+    return float(np.sqrt(eigh(springs, mass_matrix(model, q)[own], eigvals_only=True)[0]))
 
 
 class _Joint(NamedTuple):

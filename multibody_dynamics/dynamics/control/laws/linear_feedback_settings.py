@@ -12,14 +12,16 @@ from ...core import InputError, setting
 from ...elastic import VARIANTS, Actuators
 from ...model import MultibodyModel
 from ..controllers.controllers import LinearFeedback
-from ..gains.joint_gains import StateFeedbackGains
+from ..gains.joint_gains import StateFeedbackGains, lowest_resonance
 from ..observers.adaptive_feedforward import AdaptationSettings
 from ..observers.disturbance_compensation import SHARE
 from .controller_settings import ControllerSettings, Cycle
 
 BASE_SHARE = 0.8
 """Ratio of the poles of the link-side disturbance observers, once they have oscillated, to the
-natural frequency of the base: the Panda on a base of 5 to 20 Hz is stable up to 0.85 to 1.2."""
+natural frequency of the base, or to that of the links on their springs if it is lower: the Panda on
+a base of 5 to 20 Hz is stable up to 0.85 to 1.2."""
+COMMON = "variant", "integrates", "disturbance_bandwidth", "disturbance_share", "adaptation"
 Own = TypeVar("Own", bound="LinearFeedbackSettings")
 
 
@@ -28,14 +30,7 @@ class LinearFeedbackSettings(ControllerSettings):
     """Settings of a :class:`.LinearFeedback`."""
 
     tunable = ("gains", "integral")
-    fixed: ClassVar[tuple[str, ...]] = (
-        "variant",
-        "integrates",
-        "disturbance_bandwidth",
-        "lowered_link_bandwidth",
-        "disturbance_share",
-        "adaptation",
-    )
+    fixed: ClassVar[tuple[str, ...]] = (*COMMON, "lowered_link_bandwidth")
     observer = "disturbance_bandwidth"
 
     # fmt: off
@@ -49,8 +44,8 @@ class LinearFeedbackSettings(ControllerSettings):
         meaning="whether the error of the link or of the motor is integrated")
     disturbance_bandwidth: float = setting(120.0, unit="rad/s", bounds=(0.0, 1000.0),
         meaning="poles of the disturbance observers of motors and links, whose estimates are"
-        " compensated; those of the links fall to 0.8 times base_frequency once they oscillate; 0:"
-        " no compensation; always 0 without link encoders")
+        " compensated; those of the links fall once they oscillate, to 0.8 times base_frequency or"
+        " the lowest resonance of the arm; 0: no compensation; always 0 without link encoders")
     disturbance_share: float = setting(SHARE, bounds=(0.0, 1.0),
         meaning="largest disturbance that is compensated, as a share of the motors' torque limits")
     adaptation: AdaptationSettings | None = setting(None, parts=AdaptationSettings,
@@ -58,12 +53,12 @@ class LinearFeedbackSettings(ControllerSettings):
         " links, or of a payload; requires link encoders, see docs/adaptation.md")
     # fmt: on
 
-    @property
-    def lowered_link_bandwidth(self) -> float:
+    def lowered_link_bandwidth(self, model: MultibodyModel, actuators: Actuators) -> float:
         """rad/s, poles of the disturbance observers of the links once they have oscillated."""
         if not self.base_frequency:
             return self.disturbance_bandwidth
-        return min(self.disturbance_bandwidth, BASE_SHARE * 2.0 * np.pi * self.base_frequency)
+        lowest = min(2.0 * np.pi * self.base_frequency, lowest_resonance(model, actuators))
+        return min(self.disturbance_bandwidth, BASE_SHARE * lowest)
 
     def check(self) -> None:
         super().check()
@@ -86,9 +81,10 @@ class LinearFeedbackSettings(ControllerSettings):
             actuators,
             gains,
             integral=np.asarray(self.integral * stiffness),
-            **self.common_arguments(),
+            **self.common_arguments(model, actuators),
         )
 
-    def common_arguments(self) -> dict[str, Any]:
+    def common_arguments(self, model: MultibodyModel, actuators: Actuators) -> dict[str, Any]:
         """The arguments of every :class:`.LinearFeedback` besides its gains and its integral."""
-        return self.of(*LinearFeedbackSettings.fixed, "friction", "period")
+        lowered = self.lowered_link_bandwidth(model, actuators)
+        return {**self.of(*COMMON, "friction", "period"), "lowered_link_bandwidth": lowered}

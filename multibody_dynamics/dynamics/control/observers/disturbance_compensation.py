@@ -12,10 +12,14 @@ cycle without differentiating velocities; four equal poles smooth it and give d'
 (:mod:`low_pass`). A base that yields to the arm's torques moves the links, which the observer takes
 for a disturbance, and compensates. The lag of the estimate then drives the oscillation of the base,
 unless it is more than half a period, as with poles below about 0.8 times the natural frequency of
-the base. Once the estimate of a link oscillates (:mod:`oscillation_monitor`), the poles of the
-links are therefore lowered, and stay there. The base does not reach the motors, whose momentum does
-not depend on it. The flat map then takes Q - d and Q' - d' in place of Q and Q', so the
-motors move to where the springs carry the disturbance, and -d_m is added to the torque.
+the base. Links on springs softer than the model says do the same. Once the estimate of a link
+oscillates (:mod:`oscillation_monitor`), the poles of the links are therefore lowered. If an
+estimate oscillates still, in swings that may now be longer in proportion to its lag, they fall to
+half, up to HALVINGS times, and stay there. Gains are kept: on springs, motors under PD control take
+energy from the links, and what feeds the oscillation is the estimate. The base does not reach the
+motors, whose momentum does not depend on it. The flat map then takes Q - d and Q' - d' in place of
+Q and Q', so the motors move to where the springs carry the disturbance, and -d_m is added to the
+torque.
 
 A spring whose stiffness is K appears as d = (K - K_model) phi and is compensated, too: at low
 frequencies Q - d = K_model phi, so the motor moves to q_d + phi with the true deflection phi.
@@ -61,7 +65,7 @@ from ..records.actuation import actuation
 from ..signals.derivative_filter import MAX_STEP, positive
 from ..signals.low_pass import advance_low_pass, low_pass_weights
 from .momentum_balance import driven_links
-from .oscillation_monitor import oscillates, reset_oscillation
+from .oscillation_monitor import LONGEST, oscillates, reset_oscillation
 
 SHARE = 0.5
 """Share of the motors' torque limits that may compensate disturbances, by default."""
@@ -71,6 +75,7 @@ SLOWEST = 5e-4  # rad/s or m/s; a slower desired motion is at rest
 SETTLED = 1.0  # s at rest before an estimate is held, besides 8 time constants of the low-pass
 AVERAGED = 0.2  # s, time constant of the mean at which it is held
 FADED = 0.1  # s, in which it is held or released
+HALVINGS = 2  # of the lowered poles of the links, if they oscillate again
 
 
 class Disturbances(NamedTuple):
@@ -90,7 +95,7 @@ class Disturbances(NamedTuple):
     rest: Annotated[Array, Field("s, of each link at rest with a steady estimate", ("n",))]
     mean: Annotated[Array, Field("of the estimates at rest", ("n",))]
     held: Annotated[Array, Field("share of this mean in d, 0 to 1", ("n",))]
-    is_lowered: Annotated[Integers, Field("whether an estimate of the links has oscillated")]
+    is_lowered: Annotated[Integers, Field("how often poles fell, as an estimate oscillated")]
     turn: Annotated[Array, Field("of the links at their last turning points", ("n",))]
     swing: Annotated[Array, Field("sizes of their last swings", ("n",))]
     explained: Annotated[Array, Field("variation of the reference since", ("n",))]
@@ -150,10 +155,11 @@ def _hold_at_rest(d, i, band, bandwidth, moves, step):
 
 @inlined_exactly
 def _observe_links(
-    a, d, bandwidth, lowered_bandwidth, limit, band, step, weights, qd, momentum, beta, springs,
-    sent, known, wanted_speed, wanted_rate
+    a, d, bandwidth, longest, limit, band, step, weights, qd, momentum, beta, springs, sent, known,
+    wanted_speed, wanted_rate
 ):  # fmt: skip
-    moves = 0
+    """Update the estimates of the links; whether one of them oscillates."""
+    moves = has_oscillated = 0
     for i in range(qd.shape[0]):
         if abs(wanted_speed[i]) > SLOWEST:
             moves = 1
@@ -179,26 +185,39 @@ def _observe_links(
             value, slope = soft_limit(estimate, limit[i])
             along = wanted_rate[i] + d.link_rate[i]  # the map has subtracted the last d'
             rate = bandwidth * (d.link_lags[2, i] - d.link_lags[3, i])
-            is_new = oscillates(d, i, d.link_lags[3, i], rate, along, limit[i], step)
-            if is_new and bandwidth > lowered_bandwidth:
-                d.is_lowered[0] = 1
+            if oscillates(d, i, d.link_lags[3, i], rate, along, limit[i], longest, step):
+                has_oscillated = 1
             d.link[i] = value
             d.link_rate[i] = slope * ((1.0 - d.held[i]) * rate + fade)
         d.momentum[i] = momentum[i]
         d.bias[i] = bias
         d.driving[i] = driving
+    return has_oscillated
 
 
 @inlined_exactly
-def _settle_links(d):
-    """Let the estimates approach the middle of their last swings: the oscillation in the low-passes
-    would otherwise leave them slowly."""
+def poles_of_links(d, fast, lowered):
+    """rad/s, the poles of the estimates of the links: `fast`, or what they have fallen to."""
+    bandwidth = lowered if d.is_lowered[0] > 0 else fast
+    for _ in range(1, d.is_lowered[0]):
+        bandwidth *= 0.5
+    return bandwidth
+
+
+@inlined_exactly
+def _lower_links(d):
+    """Lower the poles of the estimates, and count swings anew. The first time, the estimates
+    approach the middle of their last swings: the oscillation in the low-passes would otherwise
+    leave them slowly. Later, at a turning point, they go on from where they are, without a step."""
     for i in range(d.link.shape[0]):
         middle = d.link_lags[3, i]
         if d.swings[i] > 0:
             middle = d.turn[i] + (d.direction[i] - 0.5) * d.swing[i]
-        for k in range(3):
-            d.link_lags[k, i] = middle
+        if d.is_lowered[0] == 0:
+            for k in range(3):
+                d.link_lags[k, i] = middle
+        d.swings[i] = 0
+    d.is_lowered[0] += 1
 
 
 @inlined_exactly
@@ -226,22 +245,22 @@ def observe_disturbances(
     qd, thetad, momentum, beta, springs, load, sent, known, wanted_speed, wanted_rate
 ):  # fmt: skip
     """Estimate what the model does not explain, `step` after the last estimate; once the links have
-    oscillated, theirs with the lowered bandwidth. Only a `share` of the bandwidths is used: that of
-    the gains of the law. After long steps, above all of one side, the estimates would drive it.
+    oscillated, theirs with the lowered bandwidth, and half of it each time that they do so again.
+    Only a `share` of the bandwidths is used: that of the gains of the law. After long steps, above
+    all of one side, the estimates would drive it.
 
     The torques `sent` to the motors have acted since then; those of the springs, the loads of the
     motors behind them, and the known external torques act now. wanted_speed : of the joints along
     the desired motion; wanted_rate : of their torques, less the disturbance.
     """
-    was_lowered = d.is_lowered[0]
-    of_links = share * (lowered_bandwidth if was_lowered != 0 else link_bandwidth)
-    weights = low_pass_weights(of_links, step)
-    _observe_links(
-        a, d, of_links, share * lowered_bandwidth, link_limit, band, step, weights, qd, momentum,
-        beta, springs, sent, known, wanted_speed, wanted_rate,
+    poles = poles_of_links(d, link_bandwidth, lowered_bandwidth)
+    weights = low_pass_weights(share * poles, step)
+    has_oscillated = _observe_links(
+        a, d, share * poles, LONGEST * link_bandwidth / poles, link_limit, band, step, weights, qd,
+        momentum, beta, springs, sent, known, wanted_speed, wanted_rate,
     )  # fmt: skip
-    if d.is_lowered[0] != was_lowered:
-        _settle_links(d)
+    if has_oscillated != 0 and link_bandwidth > lowered_bandwidth and d.is_lowered[0] <= HALVINGS:
+        _lower_links(d)
     weights = low_pass_weights(share * bandwidth, step)
     _observe_motors(a, d, motor_limit, step, weights, thetad, load, sent)
     d.is_started[0] = 1
@@ -261,9 +280,9 @@ class DisturbanceCompensation(IndependentCopies):
     ----------
     bandwidth : magnitude in rad/s of the four equal poles of each estimate; the estimates lag by
         4 / bandwidth.
-    lowered_bandwidth : that of the links once they have oscillated; None: the same. If a limit of
-        the torques is infinite, nothing tells an oscillation from noise, and it applies from the
-        start.
+    lowered_bandwidth : that of the links once they have oscillated, of which half or a quarter
+        remain if they do so again; None: the same. If a limit of the torques is infinite, nothing
+        tells an oscillation from noise, and it applies from the start.
     share : largest disturbance that is compensated, as a share (0 to 1) of the motors' torque
         limits; at a joint with two motors, of the sum of their limits.
     band : (n,) N m or N, within which the estimates of the links are held at rest, see the module;
@@ -326,7 +345,7 @@ class DisturbanceCompensation(IndependentCopies):
 
     @property
     def is_lowered(self) -> bool:
-        """Whether the links use `lowered_bandwidth`, since one has oscillated."""
+        """Whether the links use `lowered_bandwidth` or less, since one has oscillated."""
         return bool(self._memory.is_lowered[0])
 
     @is_lowered.setter
@@ -336,7 +355,7 @@ class DisturbanceCompensation(IndependentCopies):
     @property
     def link_bandwidth(self) -> float:
         """rad/s, the present poles of the links."""
-        return self.lowered_bandwidth if self.is_lowered else self._fastest
+        return float(poles_of_links(self._memory, self._fastest, self.lowered_bandwidth))
 
     @property
     def memory(self) -> tuple[Array, ...]:

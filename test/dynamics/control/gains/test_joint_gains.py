@@ -3,11 +3,14 @@
 
 """Designs of gains: the poles they place, the margins they keep, and the input they reject."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import elastic_arms as arms
 from multibody_dynamics.dynamics import control
+from multibody_dynamics.dynamics.control.gains.joint_gains import lowest_resonance
 from multibody_dynamics.dynamics.elastic import (
     Actuators,
     Antagonistic,
@@ -18,6 +21,7 @@ from multibody_dynamics.dynamics.elastic import (
     SeriesElastic,
 )
 from multibody_dynamics.dynamics.motion import hold
+from multibody_dynamics.dynamics.plant import ElasticRobot
 from multibody_dynamics.dynamics.rigid import forward_dynamics, gravity_forces, mass_matrix
 from rejections import assert_rejected
 
@@ -50,6 +54,25 @@ def test_resonances_are_those_of_the_tangent_under_gravity():
         found = control.joint_resonances(model, actuators, q, [sigma])
         assert found[1] == pytest.approx(wanted, rel=1e-9)
     assert np.isinf(control.joint_resonances(*arms.mixed_panda())[[1, 3, 6]]).all()
+
+
+@pytest.mark.parametrize("make", [arms.linear_arm, arms.nonlinear_arm, arms.antagonistic_arm])
+def test_the_lowest_resonance_is_that_of_the_plant_with_heavy_motors(make):
+    arm = arms.without_coulomb(make())
+    locked = tuple(
+        each.with_motors([replace(own, inertia=1e6, viscous=0.0) for own in each.motors])
+        for each in arm.actuators.actuators
+    )
+    robot = ElasticRobot(arm.model, replace(arm.actuators, actuators=locked))
+    values, _ = robot.modes(arm.model.limits.middle)
+    lowest = min(abs(value) for value in values if abs(value) > 1.0)
+    assert lowest_resonance(arm.model, arm.actuators) == pytest.approx(lowest, rel=1e-3)
+
+
+def test_rigid_joints_have_no_resonance():
+    arm = arms.linear_arm()
+    rigid = Actuators(arm.model.joint_names, [Rigid(Motor(0.1))] * 2)
+    assert lowest_resonance(arm.model, rigid) == np.inf
 
 
 def test_the_inertia_felt_is_that_of_a_push_on_one_joint():

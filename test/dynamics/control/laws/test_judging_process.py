@@ -69,7 +69,7 @@ def test_the_present_position_is_judged_alone_with_an_exact_model():
 
 
 def test_bandwidths_are_lowered_unless_that_is_not_wanted():
-    late = {"conditions": {"delay": 1e-3, "poses": 2, "model_error": 0.5}, "name": "motor_pd"}
+    late = {"conditions": {"delay": 1e-3, "poses": 2, "model_error": 0.6}, "name": "motor_pd"}
     verdict = judge_law(request(**late))
     assert verdict.lowered["disturbance_bandwidth"] < 120.0
     assert not verdict.judgement.is_unstable.any()

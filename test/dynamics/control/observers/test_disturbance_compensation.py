@@ -11,7 +11,10 @@ import pytest
 import elastic_arms as arms
 from multibody_dynamics.dynamics.control import BumplessTransfer, DisturbanceCompensation
 from multibody_dynamics.dynamics.control.controllers.controllers import LinearFeedback
-from multibody_dynamics.dynamics.control.observers.disturbance_compensation import soft_limit
+from multibody_dynamics.dynamics.control.observers.disturbance_compensation import (
+    HALVINGS,
+    soft_limit,
+)
 from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.dynamics.elastic import Actuators, BacklashSpring, LinearSpring
 from multibody_dynamics.dynamics.motion import JointCommandLimits
@@ -109,6 +112,29 @@ def test_a_wrong_model_leaves_no_error_at_rest(make, law):
     without = rest_error(arm, believed, law=law, disturbance_bandwidth=0.0)
     assert without > 1e-3
     assert rest_error(arm, believed, law=law, base_frequency=0.0) < 0.03 * without
+
+
+def test_poles_of_links_fall_again_while_they_oscillate():
+    """Steadily, and not for ever; each time, the oscillation is as slow as the poles."""
+    arm = arms.without_coulomb(arms.shipped("planar_two_link"))
+    own = DisturbanceCompensation(arm.model, arm.actuators, 120.0, lowered_bandwidth=20.0)
+    robot = ElasticRobot(arm.model, arm.actuators)
+    robot.reset(arm.rest)
+    sent, step = robot.motor_torque.copy(), np.zeros(2)
+    bandwidths, rates, turns = [120.0], [], 0.0
+    for _ in range(20000):
+        bandwidth, before = own.link_bandwidth, own.link.copy()
+        turns += 0.5 * bandwidth * STEP
+        own.update(STEP, *state(robot), sent, -30.0 * np.array([np.sin(turns), 0.0]))
+        step = np.maximum(step, np.abs(own.link - before))
+        if own.link_bandwidth != bandwidth:
+            bandwidths.append(own.link_bandwidth)
+            rates.append(np.abs(own.link_rate).max())
+    assert bandwidths == [120.0, *(20.0 / 2**k for k in range(HALVINGS + 1))]
+    assert (step <= 1.01 * 30.0 * 60.0 * STEP).all()  # of the estimate, that of its input
+    assert max(rates[1:]) < 0.02 * 30.0 * 10.0  # at turning points, where lower poles change none
+    own.is_lowered = False
+    assert own.link_bandwidth == 120.0
 
 
 def test_an_exact_model_is_left_alone():

@@ -8,13 +8,20 @@ import numpy as np
 import pytest
 
 from multibody_dynamics.dynamics.control.observers.disturbance_compensation import Disturbances
-from multibody_dynamics.dynamics.control.observers.oscillation_monitor import SWINGS, oscillates
+from multibody_dynamics.dynamics.control.observers.oscillation_monitor import (
+    FLOOR,
+    LARGE,
+    LONGEST,
+    SWINGS,
+    oscillates,
+)
 from multibody_dynamics.dynamics.core import record_fields
+from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools.study import single_run
 from multibody_dynamics.tools.study.conditions import Condition
 from multibody_dynamics.tools.study.single_run import simulate
 from multibody_dynamics.tools.study.studied_laws import chosen_laws
-from multibody_dynamics.tools.study.studied_robots import built_in_robots, load_arm
+from multibody_dynamics.tools.study.studied_robots import built_in_robots, load_arm, own_robot
 
 LAW = next(iter(chosen_laws(["all"])))  # motor_pd, the default
 
@@ -22,6 +29,13 @@ LAW = next(iter(chosen_laws(["all"])))  # motor_pd, the default
 @pytest.fixture(scope="module")
 def panda():
     return load_arm(built_in_robots()["panda"])
+
+
+@pytest.fixture(scope="module")
+def two_links():
+    config = share_directory() / "config"
+    springs = config / "elastic_joints" / "planar_two_link.yaml"
+    return load_arm(own_robot(config / "robots" / "planar_two_link.urdf", springs))
 
 
 @pytest.fixture
@@ -70,6 +84,13 @@ def test_the_arm_on_a_wrong_model_oscillates_slower_than_its_base(panda, slowed)
     assert len(slowed) == 1
 
 
+@pytest.mark.parametrize("base", [(10.0, 0.2), (5.0, 1.0)], ids=str)
+def test_an_arm_softer_than_its_base_is_as_slow_as_it_requires(two_links, slowed, base):
+    """On springs on which it swings at 2.5 Hz, with 30 % wrong parameters."""
+    assert not simulate(two_links, LAW, condition(error=0.3, **soft(*base)), draw=3).lost
+    assert len(slowed) == 1
+
+
 @pytest.mark.parametrize("frequency", [5.0, 20.0])
 def test_it_says_once_that_it_is_slower(panda, slowed, frequency):
     assert simulate(panda, LAW, condition(0.0, **soft(frequency, 0.2))).lost
@@ -111,9 +132,18 @@ def test_swings_that_do_not_decay_are_an_oscillation(growth, frequency, referenc
     for t in np.arange(0.0, 1.2, 1e-3):
         size = np.exp(growth * t)
         value, rate = size * np.sin(omega * t), size * omega * np.cos(omega * t)
-        noticed = max(
-            noticed, int(oscillates(memory, 0, value, rate, reference * rate, 10.0, 1e-3))
-        )
+        along = reference * rate
+        noticed |= oscillates(memory, 0, value, rate, along, 10.0, LONGEST, 1e-3)
         if t < (SWINGS - 1) / (2.0 * frequency):
             assert not noticed
+    assert noticed == is_noticed
+
+
+@pytest.mark.parametrize(("size", "is_noticed"), [(1.3 * LARGE, True), (2.0 * FLOOR, False)])
+def test_swings_at_the_limits_count_although_they_differ(size, is_noticed):
+    memory, value, noticed = record_fields.zeros(Disturbances, n=1, m=1), 0.0, False
+    for k in range(200):
+        rate = (-1.0) ** (k // 20) * size * (1.0 + (k // 20) % 2)  # every other swing is half
+        value += 10.0 * rate / 20.0
+        noticed |= oscillates(memory, 0, value, rate, 0.0, 10.0, LONGEST, 1e-3)
     assert noticed == is_noticed

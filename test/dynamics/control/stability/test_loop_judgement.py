@@ -4,6 +4,7 @@
 """Stability of controllers at many poses."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from scipy.stats import qmc
 
 from elastic_arms import law_of, linear_arm, shipped, without_coulomb
 from multibody_dynamics.dynamics import control
-from multibody_dynamics.dynamics.control.stability.loop_sampling import RestingPlants
+from multibody_dynamics.dynamics.control.stability.loop_sampling import RestingPlants, RobotErrors
 from multibody_dynamics.dynamics.core import InputError, NoSolutionError, OverloadError
 from multibody_dynamics.dynamics.elastic import Actuators, LinearArm, Motor, Rigid
 from multibody_dynamics.dynamics.elastic_arm import SoftBase
@@ -197,6 +198,19 @@ def test_the_default_law_is_stable_on_soft_bases(frequency, inertia):
         assert control.sampled_loop(default, q, estimation=ENCODERS, base=base).growth < 0.0
     if frequency <= 15.0 and inertia < 1.0:
         assert control.sampled_loop(fast, arm.rest, estimation=ENCODERS, base=base).growth > 0.0
+
+
+@pytest.mark.parametrize("name", ["motor_pd", "state_feedback"])
+def test_slow_poles_are_stable_with_a_wrong_model_on_soft_bases(name):
+    """Of an arm that is softer than its base, with all parameters 30 % off."""
+    arm = without_coulomb(shipped("planar_two_link"))
+    law = law_of(arm, law=name)
+    law.has_oscillated = True
+    corners = [RobotErrors.corner(arm.actuators, 0.3, k) for k in (0, 4)]
+    bases = [SoftBase(f, inertia, 0.005) for f in (5.0, 10.0) for inertia in (0.2, 1.0)]
+    for errors, base in product(corners, bases):
+        loop = control.sampled_loop(law, arm.rest, estimation=ENCODERS, errors=errors, base=base)
+        assert loop.growth < 0.0
 
 
 def test_an_arm_with_dependent_joints_is_judged_at_every_pose():

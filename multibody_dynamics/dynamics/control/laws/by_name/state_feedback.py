@@ -111,5 +111,5 @@ class StateFeedbackSettings(SecondOutputs, LinearFeedbackSettings):
             update_time=self.gain_update_time,
             designs_in_background=self.designs_in_background,
             integral=float(self.integral),
-            **self.common_arguments(),
+            **self.common_arguments(model, actuators),
         )
