@@ -309,6 +309,22 @@ class MultibodyModel:
         q = as_array("q", q, (self.n,), self.joint_names)
         return np.ones(q.shape[:-1], dtype=bool)
 
+    def within_reach(self, q: Array) -> Array:
+        """Positions (k, n): q (k, n) where the robot :meth:`reaches` it, otherwise the first that
+        it reaches when the way from `home` is halved again and again.
+
+        Raises InputError if `home` is nearly singular.
+        """
+        if not self.reaches(self.home):
+            raise InputError(
+                f"robot '{self.name}': its assembled configuration is nearly singular; assemble it"
+                " in another one"
+            )
+        q = q.copy()
+        while not (reached := self.reaches(q)).all():
+            q[~reached] = (q[~reached] + self.home) / 2.0
+        return q
+
     def obstacle(self, q: Array) -> str:
         """Which loop keeps the robot from q (n,), and why; empty where it reaches q."""
         return ""

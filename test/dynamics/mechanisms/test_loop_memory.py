@@ -11,6 +11,7 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.core import record_fields
 from multibody_dynamics.dynamics.mechanisms import loop_memory
 from multibody_dynamics.dynamics.rigid import trace_gravity_forces
+from multibody_dynamics.resources import share_directory
 
 MECHANISMS = {"five-bar": five_bar("a", "e"), "delta": delta()}
 
@@ -18,10 +19,9 @@ MECHANISMS = {"five-bar": five_bar("a", "e"), "delta": delta()}
 class Loops:
     """The loops of a robot, closed by its recorded gravity torques."""
 
-    def __init__(self, name):
-        mechanism = MECHANISMS[name]
-        self.model = dyn.mechanisms.closed_chain(mechanism.system, mechanism.q)
-        self.program = trace_gravity_forces(self.model)
+    def __init__(self, model):
+        self.model = model
+        self.program = trace_gravity_forces(model)
         sizes = {"n": self.model.n, "N": self.model.body_count}
         sizes["closure"] = len(self.program.results["closure"])
         self.memory = record_fields.zeros(loop_memory.LoopMemory, **sizes)
@@ -36,9 +36,14 @@ class Loops:
         loop_memory.approach_loops(self.program, self.model.assembled, own, None, self.memory, q)
 
 
+def loops_of(name):
+    mechanism = MECHANISMS[name]
+    return Loops(dyn.mechanisms.closed_chain(mechanism.system, mechanism.q))
+
+
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_far_positions_are_approached_from_the_assembled_one(name):
-    loops = Loops(name)
+    loops = loops_of(name)
     steps = np.random.default_rng(1).uniform(-0.6, 0.6, (30, loops.model.n))
     targets = loops.model.home + steps
     reached = loops.model.reaches(targets)
@@ -54,7 +59,7 @@ def test_far_positions_are_approached_from_the_assembled_one(name):
 
 @pytest.mark.parametrize("what", ["out of reach", "not a number", "beyond all bounds"])
 def test_nothing_is_known_after_a_failure_and_the_next_position_is_approached_again(what):
-    loops = Loops("five-bar")
+    loops = loops_of("five-bar")
     q = loops.model.home.copy()
     loops.approach(q)
     before = loops.memory.last.copy()
@@ -67,3 +72,14 @@ def test_nothing_is_known_after_a_failure_and_the_next_position_is_approached_ag
     loops.approach(q)
     assert loops.near(q)
     np.testing.assert_allclose(loops.memory.last, loops.model.configuration(q), atol=1e-12)
+
+
+def test_a_way_of_more_strides_than_a_cycle_has_time_for_is_not_gone():
+    """Both arms may turn without end, together."""
+    springs = share_directory() / "config" / "mechanisms" / "five_bar.yaml"
+    loops = Loops(dyn.mechanisms.load_robot(springs.with_suffix(".urdf"), springs))
+    for share, is_gone in ((0.99, True), (1.01, False)):
+        q = loops.model.home + share * loop_memory.FARTHEST
+        assert loops.model.reaches(q)
+        loops.approach(q)
+        assert np.isfinite(loops.memory.last).all() == is_gone

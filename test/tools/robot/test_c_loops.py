@@ -9,16 +9,31 @@ import subprocess
 import numpy as np
 import pytest
 
-from generated_controllers import FLAGS, designed, five_bar, generated, needs_compiler
+from generated_controllers import FLAGS, designed, generated, needs_compiler, with_loops
 from multibody_dynamics.dynamics import inverse_dynamics
 from multibody_dynamics.dynamics.rigid import gravity_forces, momentum_solver
 from multibody_dynamics.tools.robot.c_loops import with_memory
 from reference import error
 
+# Offsets of the motors from the assembled pose, and how far they move in a cycle; the balls of the
+# ankle pass to other charts
+JUMPS = {
+    "five_bar": (0.01, [[0.0, 0.0], [0.2, -0.3], [1.2, -1.2], [0.0, 0.0]]),
+    "ankle": (
+        1e-3,
+        [[0.0, 0.0], [0.98, 0.98], [1.02, 1.02], [-1.1, -1.1], [1.1, -1.1], [0.0, 0.0]],
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=JUMPS)
+def mechanism(request):
+    return request.param
+
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory):
-    folder = generated(designed(five_bar()), tmp_path_factory.mktemp("loops"))
+def library(tmp_path_factory, mechanism):
+    folder = generated(designed(with_loops(mechanism)), tmp_path_factory.mktemp("loops"))
     command = ["cc", *FLAGS, "-shared", "-o", "dynamics.so", "arm_dynamics.c", "-lm"]
     subprocess.run(command, check=True, cwd=folder, timeout=300)
     return ctypes.CDLL(str(folder / "dynamics.so"))
@@ -30,14 +45,15 @@ def call(function, memory, *arrays):
 
 
 @needs_compiler
-def test_all_functions_share_where_the_loops_were_closed(library):
+def test_all_functions_share_where_the_loops_were_closed(library, mechanism):
     """Along a motion, after a jump, and after a position that is out of reach."""
-    model, memory = five_bar().model, np.zeros(40)
+    model, memory = with_loops(mechanism).model, np.zeros(80)
     rng = np.random.default_rng(2)
-    jumps = [np.zeros(2), np.array([0.2, -0.3]), np.full(2, 0.6), np.zeros(2)]
+    refused = []
     momentum, bias, tau, results = np.empty(2), np.empty(2), np.empty(2), np.empty((3, 2))
-    for offset in jumps:
-        for step in rng.uniform(-0.01, 0.01, (20, 2)):
+    largest_step, offsets = JUMPS[mechanism]
+    for offset in offsets:
+        for step in rng.uniform(-largest_step, largest_step, (20, 2)):
             state = rng.uniform(-1.0, 1.0, (5, 2))
             state[0] = model.home + offset + step
             call(library.arm_inverse_dynamics_2, memory, *state, *results)
@@ -45,6 +61,7 @@ def test_all_functions_share_where_the_loops_were_closed(library):
             call(library.arm_momentum, memory, state[0], state[1], momentum, bias)
             if not model.reaches(state[0]):
                 assert np.isnan([*results, tau, momentum, bias]).all()
+                refused.append(offset)
                 continue
             for found, expected in zip(results, inverse_dynamics(model, *state), strict=True):
                 assert error(found, expected) < 1e-11
@@ -54,6 +71,7 @@ def test_all_functions_share_where_the_loops_were_closed(library):
             solver.update()
             assert error(momentum, solver.result[0]) < 1e-11
             assert error(bias, solver.result[1]) < 1e-11
+    assert refused == 20 * offsets[-2:-1]
 
 
 def test_only_functions_that_are_declared_to_take_the_memory_take_it():

@@ -149,7 +149,7 @@ class _RandomStates:
         rng = np.random.default_rng(0)
         lower = np.where(np.isfinite(limits.lower), limits.lower, -np.pi)
         upper = np.where(np.isfinite(limits.upper), limits.upper, np.pi)
-        q = rng.uniform(lower, upper, (4 * SAMPLES, model.n))
+        q = model.within_reach(rng.uniform(lower, upper, (4 * SAMPLES, model.n)))
         held = np.abs(
             self._torques(np.concatenate((q[:, None], np.zeros((len(q), 4, model.n))), 1))
         )

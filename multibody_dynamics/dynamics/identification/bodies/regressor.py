@@ -381,22 +381,6 @@ class BaseParameters(IndependentCopies):
         return "\n".join(lines)
 
 
-def within_reach(model: MultibodyModel, offsets: Array) -> Array:
-    """Positions (k, n) at `offsets` (k, n) from `home`, as far as the loops of the robot allow.
-
-    Raises InputError if the assembled configuration is nearly singular.
-    """
-    if not model.reaches(model.home):
-        raise InputError(
-            f"robot '{model.name}': its assembled configuration is nearly singular; assemble it in"
-            " another one"
-        )
-    q = model.home + offsets
-    while not (reached := model.reaches(q)).all():
-        q[~reached] = (q[~reached] + model.home) / 2.0
-    return q
-
-
 def base_parameters(
     model: MultibodyModel,
     *,
@@ -422,7 +406,7 @@ def base_parameters(
     count = 20 + 3 * len(names) // model.n
     states = np.random.default_rng(seed).uniform(-1, 1, (3, count, model.n))
     states *= np.array([pi, 2.0, 5.0])[:, None, None]
-    states[0] = within_reach(model, states[0])
+    states[0] = model.within_reach(model.home + states[0])
     W = inverse_dynamics_regressor(model, *states, extra=extra).Y.reshape(-1, len(names))
     size = np.linalg.norm(W, axis=0)
     effective = np.flatnonzero(size > tolerance * size.max())

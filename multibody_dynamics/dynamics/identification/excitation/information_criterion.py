@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from ...core import Array, IndependentCopies, InputError, as_array
 from ...model import MultibodyModel
 from ..bodies.joint_friction import COULOMB_VELOCITY
-from ..bodies.regressor import base_parameters, within_reach
+from ..bodies.regressor import base_parameters
 from .regressor_gradient import regressor_stack
 
 Kind = Literal["log_det", "condition"]
@@ -81,7 +81,7 @@ class TorqueColumns(IndependentCopies):
         n = self.model.n
         count = 20 + 3 * self.base.rank // n
         rows = np.random.default_rng(0).uniform(-2.0, 2.0, (count, 3, n))
-        rows[:, 0] = within_reach(self.model, rows[:, 0])
+        rows[:, 0] = self.model.within_reach(self.model.home + rows[:, 0])
         known = self._base_columns(rows).reshape(count * n, -1)
         kept = []
         for j in range(n):

@@ -317,6 +317,7 @@ static void rest(robot_controller *c, double share, double step)
 
 static void run(robot_controller *c)
 {
+    const robot_parameters *p = &c->parameters;
     const double step = c->has_torque ? c->clock.time - c->torque_time : 0.0;
     double wanted[MOTORS];
     if (!c->has_motion) {
@@ -328,21 +329,19 @@ static void run(robot_controller *c)
         }
         return;
     }
-    robot_follow_motion(&c->parameters, &c->counts, &c->motion, c->clock.time, c->desired);
+    robot_follow_motion(p, &c->counts, &c->motion, c->clock.time, c->desired);
     c->period = c->modes.mode == ROBOT_LOST ? c->period : robot_next_period(step, c->period);
     supervise(c, step);
     if (c->modes.mode == ROBOT_LOST || !c->samples.is_started) {
-        const int is_blind = robot_lacks_motors(&c->parameters, &c->samples, c->clock.time);
+        const int is_blind = robot_lacks_motors(p, &c->samples, c->clock.time);
         rest(c, is_blind ? 0.0 : robot_damping_share(&c->modes, c->clock.time), step);
         return;
     }
-    const double dt = robot_torque_step(&c->parameters, step, c->period);
-    c->interval = robot_recent_interval(
-        &c->parameters, robot_state_interval(&c->parameters, &c->samples, c->clock.time),
-        c->interval, dt);
-    c->feedback_share =
-        robot_feedback_share(&c->parameters, robot_longest_interval(&c->parameters), step,
-                             c->interval, c->held_back, dt, c->feedback_share);
+    const double dt = robot_torque_step(p, step, c->period);
+    c->interval = robot_recent_interval(p, robot_state_interval(p, &c->samples, c->clock.time),
+                                        c->interval, dt);
+    c->feedback_share = robot_feedback_share(p, robot_longest_interval(p), step, c->interval,
+                                             c->held_back, dt, c->feedback_share);
     if (robot_is_following(c->modes.mode)) {
         follow(c, dt, fmax(step, dt), wanted);
     } else if (c->modes.on_links) {
@@ -355,7 +354,7 @@ static void run(robot_controller *c)
         send(c, dt, wanted);
         return;
     }
-    robot_raise_fault(&c->parameters, &c->modes, c->clock.time, ROBOT_NOT_FINITE, ROBOT_STOPPING,
+    robot_raise_fault(p, &c->modes, c->clock.time, ROBOT_NOT_FINITE, ROBOT_STOPPING,
                       c->samples.qd, c->samples.thetad);
     rest(c, 0.0, step);
 }
@@ -455,11 +454,9 @@ void robot_clear_fault(robot_controller *c)
 /* Copies a row if it is finite; returns 1 if it is not. */
 static int set_row(const double *from, double *to, int count)
 {
-    if (!is_finite_row(from, count)) {
-        return 1;
-    }
-    copy_row(from, to, count);
-    return 0;
+    const int is_wrong = !is_finite_row(from, count);
+    copy_row(from, to, is_wrong ? 0 : count);
+    return is_wrong;
 }
 
 int robot_set_external_torque(robot_controller *c, const double torque[JOINTS])
@@ -485,12 +482,10 @@ robot_state robot_update(robot_controller *c, const robot_input *in, robot_outpu
         if (c->is_active) {
             run(c);
         }
-    } else if (clock == CLOCK_SET_BACK) {
+    } else if (clock == CLOCK_SET_BACK || (clock == CLOCK_STOPPED && c->has_motion)) {
         forget(c);
-    } else if (clock == CLOCK_STOPPED && c->has_begun) {
-        if (c->has_motion) {
-            forget(c);
-        }
+    }
+    if (clock == CLOCK_STOPPED && c->has_begun) {
         rest(c, 0.0, 0.0);
     }
     report(c, out);
