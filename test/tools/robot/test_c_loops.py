@@ -16,12 +16,20 @@ from multibody_dynamics.tools.robot.c_loops import with_memory
 from reference import error
 
 # Offsets of the motors from the assembled pose, and how far they move in a cycle; the balls of the
-# ankle pass to other charts
+# ankle pass to other charts, at the latest before 1.4 rad
 JUMPS = {
     "five_bar": (0.01, [[0.0, 0.0], [0.2, -0.3], [1.2, -1.2], [0.0, 0.0]]),
     "ankle": (
         1e-3,
-        [[0.0, 0.0], [0.98, 0.98], [1.02, 1.02], [-1.1, -1.1], [1.1, -1.1], [0.0, 0.0]],
+        [
+            [0.0, 0.0],
+            [0.98, 0.98],
+            [1.02, 1.02],
+            [1.45, 1.45],
+            [-1.1, -1.1],
+            [1.1, -1.1],
+            [0.0, 0.0],
+        ],
     ),
 }
 
