@@ -62,7 +62,7 @@ from ..lie.screws import (
 from ..model.records import POSE, POSITION, SCREW, TWIST, WRENCH
 from ..recursions import coordinate, momentum_pass, spatial, store_trig
 from ..rigid import PLAIN_CYCLES, mass_matrix_factors, mass_matrix_recursion
-from .ball_charts import TURN, other_chart
+from .ball_charts import renew_chart
 from .loop_rows import DIRECTION, KIND, MEMBER, NORMAL, PITCH, PLANE, TURNED, VALUE
 from .square_systems import factorise, solve, solve_transposed
 
@@ -348,15 +348,10 @@ def settle(n, rows, k, w):
 @uncounted
 def renew_charts(plan, w):
     """Pass to other charts of balls, if the last configuration is far out in theirs."""
-    q = w.vectors
     for k in range(plan[BALLS]):
         i, hand = plan[plan[CHARTS] + 2 * k], plan[plan[CHARTS] + 2 * k + 1]
-        if abs(q[LAST, i + 2]) > TURN:
-            h, psi, theta, phi = other_chart(
-                q[LAST, i], q[LAST, i + 1], q[LAST, i + 2], q[LAST, i + 3], hand
-            )
-            q[LAST, i], q[LAST, i + 1], q[LAST, i + 2], q[LAST, i + 3] = h, psi, theta, phi
-            settle(plan[JOINTS], q, LAST, w)
+        if renew_chart(w.vectors[LAST], i, hand):
+            settle(plan[JOINTS], w.vectors, LAST, w)
             plan[CLOSED] = 0
 
 

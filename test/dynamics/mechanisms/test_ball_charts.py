@@ -80,6 +80,30 @@ def test_the_other_chart_has_the_same_pose_far_from_its_own_singularity(h, hand)
 
 
 @pytest.mark.parametrize("hand", [1, -1])
+@pytest.mark.parametrize("psi", [0.0, 0.3, np.pi])
+@pytest.mark.parametrize("theta", [0.9, 1.5, np.pi, -np.pi, 2.84, -4.0, 2.0 * np.pi])
+def test_any_angle_is_brought_to_where_a_chart_suits_it(theta, psi, hand):
+    q = np.array([0.1, 0.0, psi, theta, -0.4, 0.2])
+    found = q.copy()
+    ball_charts.renew_charts(found, np.array([[1, hand]]))
+    assert abs(found[3]) <= ball_charts.TURN
+    assert (found[1] == 0.0) == (abs(np.sin(theta)) < np.sin(ball_charts.TURN))
+    np.testing.assert_allclose(rotation(*found[1:5], hand), rotation(*q[1:5], hand), atol=1e-14)
+
+
+@pytest.mark.parametrize("pitch", [np.pi, 2.84])
+def test_a_mechanism_may_be_assembled_with_its_pitch_at_half_a_turn(pitch):
+    system, states = crank_rocker("universal"), turns(3)
+    expected = closed(system)
+    for psi in (np.pi, -np.pi):
+        found = dyn.mechanisms.closed_chain(system, np.array([0.0, psi, pitch, psi, 0.0]))
+        np.testing.assert_allclose(found.assembled, expected.assembled, atol=1e-12)
+        for state in states:
+            wanted = rigid.inverse_dynamics(expected, *state).tau
+            np.testing.assert_allclose(rigid.inverse_dynamics(found, *state).tau, wanted, atol=1e-9)
+
+
+@pytest.mark.parametrize("hand", [1, -1])
 def test_positions_and_velocities_in_the_first_chart(hand):
     q, qd = np.random.default_rng(2).uniform(-1, 1, (2, 6))
     q[1] = np.pi / 2
