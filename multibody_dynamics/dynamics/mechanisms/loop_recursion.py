@@ -504,7 +504,8 @@ def move(order, parents, joints, plan, rows, state, motion, trig, bodies, wrench
 @uncounted
 def least_norm_system(plan, A, K):
     """K = [[A^T, 1_a], [A, 0]] for the unknowns lambda and v, transposed; for the least norm of
-    lambda, K = [[A_p^T, 0], [0, 1_a], [-1, A]], whose v_a is zero."""
+    lambda, K = [[A_p^T, 0], [0, 1_a], [-1, A]], whose v_a is zero. The chart of a ball is locked:
+    any torque may act there, and its v is zero."""
     m, n = plan[KEPT], plan[JOINTS]
     for r in range(m + n):
         for c in range(m + n):
@@ -519,6 +520,11 @@ def least_norm_system(plan, A, K):
             K[r, n + r] = -1.0
             for c in range(plan[ACTUATED], plan[PASSIVE]):
                 K[r, plan[c]] = 0.0
+    for b in range(plan[BALLS]):
+        chart = plan[plan[CHARTS] + 2 * b]
+        K[m + chart, chart] = 1.0
+        for r in range(m):
+            K[r, chart] = 0.0
 
 
 @uncounted
@@ -563,6 +569,8 @@ def motor_conditions(k, plan, w):
     if plan[LEAST] == LEAST_FORCE:
         for c in range(plan[ACTUATED], plan[PASSIVE]):
             w.rhs[plan[c]] = 0.0
+    for b in range(plan[BALLS]):
+        w.rhs[plan[plan[CHARTS] + 2 * b]] = 0.0
     for r in range(m):
         total = 0.0
         for j in range(1, k + 1):

@@ -277,5 +277,49 @@ def test_a_rod_that_spins_between_two_balls_is_named():
     system = crank_rocker("universal")
     (loop,) = system.constraints
     ball = replace(loop, free=dyn.spherical())
-    with pytest.raises(dyn.InputError, match="with these locked, psi, theta, phi can still move"):
+    with pytest.raises(dyn.InputError, match="psi, theta, phi can still move: a rod between two"):
         closed(replace(system, constraints=[ball]))
+
+
+def test_a_motor_that_is_missing_is_not_the_spin_of_a_rod():
+    model = closed(crank_rocker("universal"))
+    names = r"crank, psi, theta, phi, rocker can still move: list one of them as `actuated`"
+    with pytest.raises(dyn.InputError, match=names):
+        dyn.mechanisms.ConstrainedInverseDynamicsSolver(
+            model.system, model.assembled, independent=()
+        )
+
+
+@pytest.mark.parametrize("specialise", [False, True])
+def test_torques_of_more_motors_than_degrees_of_freedom(specialise):
+    """The least torques are those of the loop cut at the ball, in both charts. The least forces
+    depend on where it is cut, and are those of the same tree without charts."""
+    system = replace(crank_rocker("universal"), actuated=("crank", "rocker"))
+    spherical = replace(crank_rocker("spherical"), actuated=("crank", "rocker"))
+
+    def solver(system, q, **given):
+        return dyn.mechanisms.ConstrainedInverseDynamicsSolver(
+            system, q, independent=["crank"], specialise=specialise, **given
+        )
+
+    model = closed(crank_rocker("universal"))
+    own = replace(model.system, actuated=system.actuated)
+    torques, reference = solver(own, model.assembled), solver(spherical, np.zeros(spherical.n))
+    for each in (torques, reference):
+        assert not specialise or each.wait() == "specialised"
+    if specialise:
+        program = dyn.mechanisms.trace_constrained_inverse_dynamics(torques)
+        assert torques._closure.size == len(program.results["closure"])
+    charts = set()
+    for state in turns(600):
+        assert error(np.array(torques(*state)), np.array(reference(*state))) < 1e-10
+        charts.add(torques.motion[0, 1])
+    assert charts == {0.0, np.pi / 2}
+    forces = solver(own, model.assembled, choice="minimum_force")
+    rates = np.random.default_rng(1).uniform(-1, 1, (5, system.n))
+    rates[0] = 0.0
+    motion = dyn.mechanisms.consistent_motion(system, *rates, fixed=["crank"])
+    expected = dyn.mechanisms.constrained_inverse_dynamics(system, *motion, choice="minimum_force")
+    found = forces(*(row[:1] for row in motion))
+    for k in range(3):
+        assert error(found[k], expected[k][[0, 4]]) < 1e-10
