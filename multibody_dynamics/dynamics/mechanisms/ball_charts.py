@@ -28,7 +28,7 @@ from ..model import JointLimits, MultibodyModel
 Part = TypeVar("Part", bound=Any)
 
 TURN = 1.0  # rad; a larger angle theta is one in the other chart
-LARGEST = 1.4  # rad; recorded code does not use a chart beyond, however far a cycle leads
+LARGEST_PITCH = 1.4  # rad; recorded code does not use a chart beyond, nor does MuJoCo
 CONCENTRIC = 1e-9  # relative; how far axes may be from orthogonal and from a common point
 CHART = "_chart"
 
