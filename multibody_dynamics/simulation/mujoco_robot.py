@@ -32,6 +32,7 @@ from math import ceil, inf
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import eigvalsh
 
 from ..dynamics.core import Array, DynamicsError, InputError, ModelError, NeverCopied, as_array
@@ -43,10 +44,10 @@ from ..dynamics.elastic import (
     resting_second_outputs,
 )
 from ..dynamics.lie import se3
-from ..dynamics.mechanisms import ClosedChainModel, closure_rows
+from ..dynamics.mechanisms import LARGEST_PITCH, ClosedChainModel, closure_rows
 from ..dynamics.model import MultibodyModel, inertia
 from ..dynamics.rigid import mass_matrix, postures
-from .tree_joints import TreeJoints, joint_positions, tree_joints
+from .tree_joints import TreeJoints, ball_pitches, joint_positions, tree_joints
 
 REQUIREMENT = "mujoco>=3.3,<4"
 VERSIONS = (3, 3), (4,)  # the least, and the first that is not accepted
@@ -96,9 +97,12 @@ class MujocoRobot(NeverCopied):
     link_viscous : (n,) or scalar, friction on the link side in N m s/rad.
     end_stops : if not None, MuJoCo's soft limits at the joint limits of the model.
 
-    Raises DynamicsError if mujoco is not installed or has another mass matrix, ModelError for a
-    robot that MuJoCo rejects, with helical joints, or loops cut at a joint that slides, InputError
-    for inconsistent data and for coordinates that the positions of the joints do not determine.
+    Passive balls in loops keep the chart of the assembled pose, see :mod:`.ball_charts`.
+
+    Raises DynamicsError if mujoco is not installed or has another mass matrix, and beyond the
+    LARGEST_PITCH of a ball; ModelError for a robot that MuJoCo rejects, with helical joints, or
+    loops cut at a joint that slides; InputError for inconsistent data and for coordinates that the
+    positions of the joints do not determine.
     """
 
     def __init__(
@@ -118,7 +122,7 @@ class MujocoRobot(NeverCopied):
                 f"the actuators have {', '.join(actuators.joint_names)}"
             )
         actuators.refuse_counting_twice(model.reflected_inertia)
-        self._joints = tree_joints(model)
+        self._joints, self._pitches = tree_joints(model), ball_pitches(model)
         self._mujoco = mujoco = import_mujoco()
         n, m = model.n, len(actuators.motors)
         self.model, self.actuators, self.drive = model, actuators, drive
@@ -209,6 +213,7 @@ class MujocoRobot(NeverCopied):
         qd = np.zeros(n) if qd is None else as_array("qd", qd, (n,), actuators.joint_names)
         self._mujoco.mj_resetData(self._compiled, data)
         x, G = self._positions(q)
+        self._refuse_turned_balls(x)
         data.qpos[self._tree] = x
         self._mujoco.mj_forward(self._compiled, data)
         hold = G.T @ data.qfrc_bias[self._tree]
@@ -290,8 +295,10 @@ class MujocoRobot(NeverCopied):
         Some versions lose the rotation of inertias.
         """
         model, armature = self.model, self._compiled.dof_armature[self._tree]
-        for q in postures(model, 3):
-            _, G = self._positions(q)
+        for q in (model.home, *postures(model, 3)):
+            x, G = self._positions(q)
+            if self._turned_balls(x).any():
+                continue
             found = self.mass_matrix(q) - G.T @ (armature[:, None] * G)
             wanted = mass_matrix(model.with_reflected_inertia(np.zeros(self.n)), q)
             if not np.abs(found - wanted).max() <= SAME_ROBOT * np.abs(wanted).max():
@@ -303,12 +310,14 @@ class MujocoRobot(NeverCopied):
 
     def mass_matrix(self, q: Any) -> Array:
         """(n, n) mass matrix of the links at q (n,), with armatures of rigid joints, by MuJoCo."""
-        _, G = self._positions(q)
+        x, G = self._positions(q)
+        self._refuse_turned_balls(x)
         return np.asarray(G.T @ self._full_mass_matrix(q)[np.ix_(self._tree, self._tree)] @ G)
 
     def gravity_forces(self, q: Any) -> Array:
         """(n,) torques that hold the links at q (n,), by MuJoCo."""
-        _, G = self._positions(q)
+        x, G = self._positions(q)
+        self._refuse_turned_balls(x)
         return np.asarray(G.T @ self._probe(q).qfrc_bias[self._tree])
 
     def _positions(self, q: Any) -> tuple[Array, Array]:
@@ -316,6 +325,19 @@ class MujocoRobot(NeverCopied):
         q = as_array("q", q, (self.n,), self.model.joint_names)
         x, G = joint_positions(self.model, self._joints, q)
         return np.concatenate((x, self._inputs @ q)), np.vstack((G, self._inputs))
+
+    def _turned_balls(self, x: Array) -> NDArray[np.bool_]:
+        """The balls in loops that are nearly singular at x of `_tree`, in their only chart."""
+        return np.abs(x[self._pitches]) > LARGEST_PITCH
+
+    def _refuse_turned_balls(self, x: Array) -> None:
+        for j in self._pitches[self._turned_balls(x)]:
+            raise DynamicsError(
+                f"robot '{self.model.name}': joint '{self._joints.names[j]}' of a ball is at "
+                f"{x[j]:.3g} rad in the chart of the assembled pose, which MuJoCo keeps and which "
+                "is singular at 1.57 rad: assemble the robot closer, cut the loop at the ball, or "
+                "use the internal plant, ElasticRobot"
+            )
 
     def _probe(self, q: Any) -> Any:
         data = self._mujoco.MjData(self._compiled)
@@ -335,6 +357,7 @@ class MujocoRobot(NeverCopied):
     def _advance(self, torque: Any, dt: float) -> None:
         if not 0.0 < dt < inf:
             raise InputError(f"dt is {dt} s: must be positive and finite")
+        self._refuse_turned_balls(self._data.qpos[self._tree])
         own, data, mujoco = self._compiled, self._data, self._mujoco
         steps = max(1, ceil(dt / self.step_size - 1e-9))
         own.opt.timestep = h = dt / steps
@@ -453,7 +476,9 @@ class MujocoRobot(NeverCopied):
         motions = np.hstack((motions, np.zeros((size, self.n))))
         poses = rng.uniform(lower, np.maximum(lower, upper), size=(32, self.n))
         for q in (self.model.home, *poses[self.model.reaches(poses)]):
-            _, motions[self._tree, -self.n :] = self._positions(q)
+            x, motions[self._tree, -self.n :] = self._positions(q)
+            if self._turned_balls(x).any():
+                continue
             K_q, D_q, M = (
                 motions.T @ matrix @ motions for matrix in (K, D, self._full_mass_matrix(q))
             )

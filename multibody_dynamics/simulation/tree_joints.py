@@ -96,6 +96,15 @@ def joint_positions(model: MultibodyModel, joints: TreeJoints, q: Array) -> tupl
     return _positions_of_tree(model, q)
 
 
+def ball_pitches(model: MultibodyModel) -> NDArray[np.int64]:
+    """The second hinges of passive balls in loops, whose angles theta are singular at 90 deg, among
+    the joints of :func:`tree_joints`."""
+    if not isinstance(model, ClosedChainModel):
+        return np.zeros(0, dtype=np.int64)
+    place = np.cumsum(_moving(model)) - 1
+    return np.asarray(place[model.system.balls[:, 0] + 2])
+
+
 def _moving(model: ClosedChainModel) -> NDArray[np.bool_]:
     """(N,) the joints of the tree but those that choose the charts of balls."""
     return ~np.isin(model.tree_joint_names, model.charts)

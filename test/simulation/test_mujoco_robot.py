@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import urdf_parts
+from balls_in_loops import closed, crank_rocker
 from kinds import EXAMPLES
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.elastic import (
@@ -199,6 +200,26 @@ def test_robots_with_loops_move_as_in_elastic_robot(name):
     np.testing.assert_allclose(found.q, own.q, rtol=0, atol=5e-6)
     np.testing.assert_allclose(found.theta, own.theta, rtol=0, atol=5e-6)
     np.testing.assert_allclose(found.joint_torque, own.joint_torque, rtol=0, atol=5e-4)
+
+
+def test_a_ball_moves_as_in_elastic_robot_until_its_chart_is_nearly_singular():
+    system = crank_rocker("universal")
+    start = np.array([1.3])
+    passive, _ = closed(system).dependent_motion(start, start)
+    model = dyn.mechanisms.closed_chain(system, np.concatenate((start, passive)))
+    robot, own = MujocoRobot(model, rigid(model)), ElasticRobot(model, rigid(model))
+    singular = pytest.raises(dyn.DynamicsError, match=r"joint 'theta' of a ball is at -?1\.\d+ rad")
+    for call in (robot.reset, robot.mass_matrix, robot.gravity_forces):
+        with singular:
+            call(np.zeros(1))
+    for each in (robot, own):
+        each.reset(start, np.array([-3.0]))
+    with singular:
+        for _ in range(1000):
+            robot.step(np.array([-8.0]), 1e-3)
+            own.step(np.array([-8.0]), 1e-3)
+            np.testing.assert_allclose(robot.q, own.q, rtol=0, atol=5e-5)
+    assert own.q[0] < 0.2
 
 
 def test_a_cut_joint_that_slides_is_named():

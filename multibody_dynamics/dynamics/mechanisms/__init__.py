@@ -27,6 +27,8 @@ load_robot                    the robot of a URDF and the file of its springs, l
 closed_chain                  the robot in the coordinates of its motors, for laws, plants and nodes
 ClosedChainModel              result: a MultibodyModel with loops
 in_charts                     the angles of passive balls in other charts, with velocities
+renew_charts                  passes to the chart of each ball that suits its pose
+LARGEST_PITCH                 how far a ball may turn in one chart
 loop_tangents                 derivatives of the joints with respect to the motion of the motors
 LoopTangents                  result of loop_tangents
 closure_rows                  the equations of a cut joint, without logarithms
@@ -63,7 +65,7 @@ reduce_jacobian                   the same in the coordinates of the robot
 
 from . import loop_memory
 from .assembly import assemble, consistent_motion
-from .ball_charts import in_charts
+from .ball_charts import LARGEST_PITCH, in_charts, renew_charts
 from .closed_chain_model import ClosedChainModel, closed_chain
 from .constrained_dynamics import (
     ConstrainedInverseDynamics,
@@ -115,8 +117,9 @@ __all__ = [
     # closed mechanisms
     "ConstrainedModel", "LoopClosure", "ConstraintMatrix", "load_mechanism", "close_loops",
     "load_robot", "loop_tangents", "LoopTangents",
-    "closed_chain", "ClosedChainModel", "in_charts", "constraint_residual", "closure_rows",
-    "constraint_matrices", "redundant_constraints", "assemble", "consistent_motion",
+    "closed_chain", "ClosedChainModel", "in_charts", "renew_charts", "LARGEST_PITCH",
+    "constraint_residual", "closure_rows", "constraint_matrices", "redundant_constraints",
+    "assemble", "consistent_motion",
     # dynamics of closed mechanisms
     "constrained_inverse_dynamics", "ConstrainedInverseDynamics", "constrained_forward_dynamics",
     "constrained_hybrid_dynamics", "ConstrainedMotion",

@@ -9,14 +9,14 @@ turns the first axis,
 
     R = R_b(h) R_a(psi) R_b(theta) R_c(phi),   h = 0 or h = 90 deg.
 
-The c axis of the second body cannot be close to both first axes: where |theta| exceeds TURN in one
-chart, it is at most 33 deg in the other. Between two cycles, the ball therefore passes to
-it (:func:`other_chart`). No pose changes, and the rates of the angles stay bounded.
+The c axis of the second body cannot be close to both first axes: where |theta| <= 90 deg exceeds
+TURN in one chart, it is at most 33 deg in the other. Between two cycles, the ball therefore passes
+to it (:func:`other_chart`). No pose changes, and the rates of the angles stay bounded.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import asin, atan2, cos, pi, sin
+from math import asin, atan2, copysign, cos, pi, sin
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,7 +28,7 @@ from ..model import JointLimits, MultibodyModel
 Part = TypeVar("Part", bound=Any)
 
 TURN = 1.0  # rad; a larger angle theta is one in the other chart
-LARGEST = 1.4  # rad; a chart is not used beyond, however far a cycle leads
+LARGEST_PITCH = 1.4  # rad; recorded code does not use a chart beyond, nor does MuJoCo
 CONCENTRIC = 1e-9  # relative; how far axes may be from orthogonal and from a common point
 CHART = "_chart"
 
@@ -55,6 +55,24 @@ def other_chart(h, psi, theta, phi, hand):
 inlined(other_chart)
 
 
+def renew_chart(q, i, hand):
+    """Let the angles of one ball in q (N,) be those of a chart that suits its pose; i is the index
+    of its joint h. Returns whether they have changed."""
+    if not abs(q[i + 2]) > TURN:
+        return False
+    if cos(q[i + 2]) < 0.0:  # the same pose is closer than 90 deg
+        q[i + 1] -= copysign(pi, q[i + 1])
+        q[i + 3] -= copysign(pi, q[i + 3])
+    q[i + 2] = asin(sin(q[i + 2]))
+    if abs(q[i + 2]) > TURN:
+        h, psi, theta, phi = other_chart(q[i], q[i + 1], q[i + 2], q[i + 3], hand)
+        q[i], q[i + 1], q[i + 2], q[i + 3] = h, psi, theta, phi
+    return True
+
+
+inlined(renew_chart)
+
+
 def renew_charts(q, balls):
     """Let q (N,), the positions of all joints, have every ball in a chart that suits its pose.
 
@@ -62,10 +80,7 @@ def renew_charts(q, balls):
     Written in the subset that :mod:`.c_translation` prints as C.
     """
     for k in range(balls.shape[0]):
-        i, hand = balls[k, 0], balls[k, 1]
-        if abs(q[i + 2]) > TURN:
-            h, psi, theta, phi = other_chart(q[i], q[i + 1], q[i + 2], q[i + 3], hand)
-            q[i], q[i + 1], q[i + 2], q[i + 3] = h, psi, theta, phi
+        renew_chart(q, balls[k, 0], balls[k, 1])
 
 
 def in_charts(q: Array, rates: Array, balls: NDArray[np.int64], h: Array) -> tuple[Array, Array]:

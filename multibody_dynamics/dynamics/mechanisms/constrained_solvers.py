@@ -570,7 +570,7 @@ class ConstrainedMomentumSolver(LoopSolver):
 def _closure_size(plan: Indices, rows: int) -> int:
     """The number of entries of "closure", see :func:`.trace_constrained_inverse_dynamics`."""
     conditions = {at.SHARED_FACTORS: 0, at.OWN_FACTORS: plan[at.KEPT]}
-    whole = plan[at.DOF] + 2 * plan[at.KEPT]
+    whole = plan[at.JOINTS] + plan[at.KEPT]
     others = plan[at.KEPT] + plan[at.DOF] + plan[at.BALLS]
     return int(rows + others + conditions.get(plan[at.LEAST], whole))
 
@@ -623,10 +623,12 @@ def _loose(system: ConstrainedModel, A: Array, locked: Indices) -> str:
     names = [system.tree.joint_names[i] for i in others[largest > SMALL]]
     if not names:
         return ""
-    return (
-        f"; with these locked, {', '.join(names)} can still move, as a rod between two balls does "
-        "about its own axis: make one of the balls a universal joint"
-    )
+    hinges = (system.balls[:, :1] + [1, 2, 3]).ravel()
+    spins = set(others[largest > SMALL]) <= {*hinges}
+    advice = "list one of them as `actuated` or `independent`"
+    if spins:
+        advice = "a rod between two balls spins about its own axis: make one of them universal"
+    return f"; with these locked, {', '.join(names)} can still move: {advice}"
 
 
 def _independent_columns(system: ConstrainedModel, A: Array) -> Indices:

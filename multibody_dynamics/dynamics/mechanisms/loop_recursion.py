@@ -62,7 +62,7 @@ from ..lie.screws import (
 from ..model.records import POSE, POSITION, SCREW, TWIST, WRENCH
 from ..recursions import coordinate, momentum_pass, spatial, store_trig
 from ..rigid import PLAIN_CYCLES, mass_matrix_factors, mass_matrix_recursion
-from .ball_charts import TURN, other_chart
+from .ball_charts import renew_chart
 from .loop_rows import DIRECTION, KIND, MEMBER, NORMAL, PITCH, PLANE, TURNED, VALUE
 from .square_systems import factorise, solve, solve_transposed
 
@@ -348,15 +348,10 @@ def settle(n, rows, k, w):
 @uncounted
 def renew_charts(plan, w):
     """Pass to other charts of balls, if the last configuration is far out in theirs."""
-    q = w.vectors
     for k in range(plan[BALLS]):
         i, hand = plan[plan[CHARTS] + 2 * k], plan[plan[CHARTS] + 2 * k + 1]
-        if abs(q[LAST, i + 2]) > TURN:
-            h, psi, theta, phi = other_chart(
-                q[LAST, i], q[LAST, i + 1], q[LAST, i + 2], q[LAST, i + 3], hand
-            )
-            q[LAST, i], q[LAST, i + 1], q[LAST, i + 2], q[LAST, i + 3] = h, psi, theta, phi
-            settle(plan[JOINTS], q, LAST, w)
+        if renew_chart(w.vectors[LAST], i, hand):
+            settle(plan[JOINTS], w.vectors, LAST, w)
             plan[CLOSED] = 0
 
 
@@ -509,7 +504,8 @@ def move(order, parents, joints, plan, rows, state, motion, trig, bodies, wrench
 @uncounted
 def least_norm_system(plan, A, K):
     """K = [[A^T, 1_a], [A, 0]] for the unknowns lambda and v, transposed; for the least norm of
-    lambda, K = [[A_p^T, 0], [0, 1_a], [-1, A]], whose v_a is zero."""
+    lambda, K = [[A_p^T, 0], [0, 1_a], [-1, A]], whose v_a is zero. The chart of a ball is locked:
+    any torque may act there, and its v is zero."""
     m, n = plan[KEPT], plan[JOINTS]
     for r in range(m + n):
         for c in range(m + n):
@@ -524,6 +520,11 @@ def least_norm_system(plan, A, K):
             K[r, n + r] = -1.0
             for c in range(plan[ACTUATED], plan[PASSIVE]):
                 K[r, plan[c]] = 0.0
+    for b in range(plan[BALLS]):
+        chart = plan[plan[CHARTS] + 2 * b]
+        K[m + chart, chart] = 1.0
+        for r in range(m):
+            K[r, chart] = 0.0
 
 
 @uncounted
@@ -568,6 +569,8 @@ def motor_conditions(k, plan, w):
     if plan[LEAST] == LEAST_FORCE:
         for c in range(plan[ACTUATED], plan[PASSIVE]):
             w.rhs[plan[c]] = 0.0
+    for b in range(plan[BALLS]):
+        w.rhs[plan[plan[CHARTS] + 2 * b]] = 0.0
     for r in range(m):
         total = 0.0
         for j in range(1, k + 1):

@@ -14,7 +14,7 @@ entries all lie within -1 and 1 if the other results are valid. NaN does not. In
     SINGULAR^2 over the square of the sine of the angle between each column of A_d, or of the
     conditions of the motors, and those before it;
     the way of each independent joint from "last", over STRIDE;
-    the angle theta of each ball, over the LARGEST of :mod:`.ball_charts`.
+    the angle theta of each ball, over the LARGEST_PITCH of :mod:`.ball_charts`.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ from ..rigid import (
     traced_robot,
 )
 from . import loop_recursion as at
-from .ball_charts import LARGEST
+from .ball_charts import LARGEST_PITCH
 from .orthogonal_columns import Objects, OrthogonalColumns, orthogonalise
 
 if TYPE_CHECKING:
@@ -152,7 +152,8 @@ class RecordedLoops:
         for each in (self.factors, *others):
             closure += list(SINGULAR**2 * (each.squares * each.inverse_squares))
         way = self.motion[0, self.independent] - self._last[self.independent]
-        closure += [*(way / at.STRIDE), *(self.motion[0, self._balls[:, 0] + 2] / LARGEST)]
+        pitch = self.motion[0, self._balls[:, 0] + 2]
+        closure += [*(way / at.STRIDE), *(pitch / LARGEST_PITCH)]
         own = {"motion": self.motion[:rows], "closure": closure}
         return self.robot.program(results | own | (further or {}))
 

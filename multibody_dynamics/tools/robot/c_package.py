@@ -14,10 +14,10 @@ import numpy as np
 
 from ... import __version__
 from ...dynamics import MultibodyModel, inverse_dynamics
-from ...dynamics.codegen import Program, c_source, c_types
+from ...dynamics.codegen import Program, c_source, c_translation, c_types
 from ...dynamics.core import STATE_ROWS, Array, InputError
 from ...dynamics.elastic import Actuators, MotorFeedforward
-from ...dynamics.mechanisms import STRIDE, ClosedChainModel
+from ...dynamics.mechanisms import STRIDE, ClosedChainModel, renew_charts
 from ...dynamics.rigid import (
     TracedInputs,
     trace_forward_dynamics,
@@ -109,18 +109,20 @@ def c_package(
     if isinstance(model, ClosedChainModel):
         start |= {"q": model.home, "last": model.assembled}
     sources = {} if actuators is None else _actuator_sources(name, actuators)
+    declared, defined = _charts(model, name)
     values = {
         "name": name, "library": library, "model": model, "options": options, "c": c_source,
         "real": options.precision, "states": RECORDED, "functions": functions, "function": held,
         "arguments": c_source.arguments(held.program), "joints": joint_lines(model),
         "start": start, "version": __version__, "stride": STRIDE,
+        "has_balls": bool(declared),
         "loops": model.loops if isinstance(model, ClosedChainModel) else (),
         "motor_test": actuators and _motor_test(name, actuators, functions[2]),
     }  # fmt: skip
     conventions = rendered(TEMPLATES / "conventions.txt", **values).splitlines()
     files = {
-        f"{library}.h": _header(model, name, functions, options, conventions),
-        f"{library}.c": _source(library, functions, options),
+        f"{library}.h": _header(model, name, functions, options, conventions, declared),
+        f"{library}.c": _source(library, functions, options, defined),
         "self_test.c": rendered(TEMPLATES / "self_test.c", **values),
         "example.c": rendered(TEMPLATES / "example.c", **values),
     }
@@ -290,19 +292,37 @@ def _header(
     functions: list[Function],
     options: Options,
     conventions: list[str],
+    charts: list[str],
 ) -> str:
     parts = [f"#define {name.upper()}_JOINTS {model.n}\n"]
     for each in functions:
         head = c_source.prototype(each.program, each.name, options.precision)
         parts.append(declaration(each.program, head, each.purpose))
+    parts += charts
     text = c_source.header(f"{name.upper()}_DYNAMICS_H", parts)
     return f"{c_source.comment(conventions)}\n{text}"
 
 
-def _source(library: str, functions: list[Function], options: Options) -> str:
+def _charts(model: MultibodyModel, name: str) -> tuple[list[str], list[str]]:
+    """The declaration and the definition of the function that keeps balls in loops away from
+    singular angles, if there are any."""
+    if not isinstance(model, ClosedChainModel) or not model.charts:
+        return [], []
+    balls, module = model.system.balls, c_translation.Module()
+    q = c_types.ArrayType(c_types.DOUBLE, (model.body_count,))
+    types = {"q": q, "balls": c_types.table("BALLS", balls)}
+    head = module.add(f"{name}_renew_charts", renew_charts, types)
+    purpose = (
+        "Passes to other angles of the same pose where those of a ball come close to singular."
+    )
+    return [f"{c_source.comment([purpose])}{head};\n"], [module.text({"BALLS": balls})]
+
+
+def _source(library: str, functions: list[Function], options: Options, charts: list[str]) -> str:
     parts = [f'#include "{library}.h"\n', "#include <math.h>\n"]
     parts += (
         c_source.function(function.program, function.name, options.precision)
         for function in functions
     )
+    parts += charts
     return "\n".join(parts)

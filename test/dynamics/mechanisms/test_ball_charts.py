@@ -9,62 +9,17 @@ from math import factorial
 import numpy as np
 import pytest
 
+from balls_in_loops import CRANK, X, Y, Z, closed, crank_rocker, turns
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import rigid, so3
 from multibody_dynamics.dynamics.core import record_fields
 from multibody_dynamics.dynamics.mechanisms import ball_charts, loop_memory
 from multibody_dynamics.resources import share_directory
 from reference import error
-from robots import random_inertia
-
-X, Y, Z = np.eye(3)
-CRANK, ROCKER = np.array([0.1, 0.0, 0.05]), np.array([0.5, 0.02, 0.3])  # ends, m
-GROUND = np.array([0.55, 0.0, 0.0])
-AXIS = np.array([0.1, 0.97, 0.2]) / np.linalg.norm([0.1, 0.97, 0.2])
-CHAIN = (Z, Y, X)
-
-
-def crank_rocker(cut, axes=CHAIN):
-    """A crank, which can turn round, a rod and a rocker; the rod has a ball at the crank, and a
-    universal joint at the rocker. The loop is cut at one of the two, and closed at q = 0."""
-    rng = np.random.default_rng(3)
-    inertias = [random_inertia(rng) for _ in range(3)]
-    cross = np.zeros((6, 6))
-    if cut == "universal":
-        parents = [-1, 0, 1, 2, -1]
-        screws = [dyn.revolute(Y), *(dyn.revolute(a, CRANK) for a in axes)]
-        screws.append(dyn.revolute(AXIS, GROUND))
-        bodies = [inertias[0], cross, cross, *inertias[1:]]
-        names = ("crank", "psi", "theta", "phi", "rocker")
-        ends, free, point = ("phi body", "rocker body"), dyn.universal((0, 0, 0), X, Y), ROCKER
-    else:
-        parents = [-1, -1, 1, 2]
-        screws = [dyn.revolute(Y), dyn.revolute(AXIS, GROUND)]
-        screws += [dyn.revolute(a, ROCKER) for a in (Y, X)]
-        bodies = [inertias[0], inertias[2], cross, inertias[1]]
-        names = ("crank", "rocker", "first", "rod")
-        ends, free, point = ("rod body", "crank body"), dyn.spherical(), CRANK
-    tree = dyn.model_from_screws(
-        parents, screws, [np.eye(4)] * len(parents), bodies, joint_names=names,
-        body_names=tuple(f"{name} body" for name in names),
-    )  # fmt: skip
-    loop = dyn.mechanisms.LoopClosure.at(tree, cut, *ends, free, point=point)
-    return dyn.mechanisms.ConstrainedModel(tree, [loop], ["crank"])
-
-
-def closed(system):
-    return dyn.mechanisms.closed_chain(system, np.zeros(system.n))
 
 
 def rotation(h, psi, theta, phi, hand=1):
     return so3.exp(h * Y) @ so3.exp(psi * Z) @ so3.exp(theta * Y) @ so3.exp(hand * phi * X)
-
-
-def turns(count, seed=1):
-    """States (count, 5, 1) of the crank along almost two turns."""
-    states = np.random.default_rng(seed).uniform(-1, 1, (count, 5, 1))
-    states[:, 0, 0] = np.linspace(0.0, 11.0, count)
-    return states
 
 
 @pytest.mark.parametrize("hand", [1, -1])
@@ -77,6 +32,30 @@ def test_the_other_chart_has_the_same_pose_far_from_its_own_singularity(h, hand)
         np.testing.assert_allclose(rotation(*found, hand), before, atol=1e-14)
         if abs(np.sin(theta)) > np.sin(ball_charts.TURN):
             assert abs(found[2]) < np.pi / 2 - ball_charts.TURN
+
+
+@pytest.mark.parametrize("hand", [1, -1])
+@pytest.mark.parametrize("psi", [0.0, 0.3, np.pi])
+@pytest.mark.parametrize("theta", [0.9, 1.5, np.pi, -np.pi, 2.84, -4.0, 2.0 * np.pi])
+def test_any_angle_is_brought_to_where_a_chart_suits_it(theta, psi, hand):
+    q = np.array([0.1, 0.0, psi, theta, -0.4, 0.2])
+    found = q.copy()
+    ball_charts.renew_charts(found, np.array([[1, hand]]))
+    assert abs(found[3]) <= ball_charts.TURN
+    assert (found[1] == 0.0) == (abs(np.sin(theta)) < np.sin(ball_charts.TURN))
+    np.testing.assert_allclose(rotation(*found[1:5], hand), rotation(*q[1:5], hand), atol=1e-14)
+
+
+@pytest.mark.parametrize("pitch", [np.pi, 2.84])
+def test_a_mechanism_may_be_assembled_with_its_pitch_at_half_a_turn(pitch):
+    system, states = crank_rocker("universal"), turns(3)
+    expected = closed(system)
+    for psi in (np.pi, -np.pi):
+        found = dyn.mechanisms.closed_chain(system, np.array([0.0, psi, pitch, psi, 0.0]))
+        np.testing.assert_allclose(found.assembled, expected.assembled, atol=1e-12)
+        for state in states:
+            wanted = rigid.inverse_dynamics(expected, *state).tau
+            np.testing.assert_allclose(rigid.inverse_dynamics(found, *state).tau, wanted, atol=1e-9)
 
 
 @pytest.mark.parametrize("hand", [1, -1])
@@ -253,5 +232,49 @@ def test_a_rod_that_spins_between_two_balls_is_named():
     system = crank_rocker("universal")
     (loop,) = system.constraints
     ball = replace(loop, free=dyn.spherical())
-    with pytest.raises(dyn.InputError, match="with these locked, psi, theta, phi can still move"):
+    with pytest.raises(dyn.InputError, match="psi, theta, phi can still move: a rod between two"):
         closed(replace(system, constraints=[ball]))
+
+
+def test_a_motor_that_is_missing_is_not_the_spin_of_a_rod():
+    model = closed(crank_rocker("universal"))
+    names = r"crank, psi, theta, phi, rocker can still move: list one of them as `actuated`"
+    with pytest.raises(dyn.InputError, match=names):
+        dyn.mechanisms.ConstrainedInverseDynamicsSolver(
+            model.system, model.assembled, independent=()
+        )
+
+
+@pytest.mark.parametrize("specialise", [False, True])
+def test_torques_of_more_motors_than_degrees_of_freedom(specialise):
+    """The least torques are those of the loop cut at the ball, in both charts. The least forces
+    depend on where it is cut, and are those of the same tree without charts."""
+    system = replace(crank_rocker("universal"), actuated=("crank", "rocker"))
+    spherical = replace(crank_rocker("spherical"), actuated=("crank", "rocker"))
+
+    def solver(system, q, **given):
+        return dyn.mechanisms.ConstrainedInverseDynamicsSolver(
+            system, q, independent=["crank"], specialise=specialise, **given
+        )
+
+    model = closed(crank_rocker("universal"))
+    own = replace(model.system, actuated=system.actuated)
+    torques, reference = solver(own, model.assembled), solver(spherical, np.zeros(spherical.n))
+    for each in (torques, reference):
+        assert not specialise or each.wait() == "specialised"
+    if specialise:
+        program = dyn.mechanisms.trace_constrained_inverse_dynamics(torques)
+        assert torques._closure.size == len(program.results["closure"])
+    charts = set()
+    for state in turns(600):
+        assert error(np.array(torques(*state)), np.array(reference(*state))) < 1e-10
+        charts.add(torques.motion[0, 1])
+    assert charts == {0.0, np.pi / 2}
+    forces = solver(own, model.assembled, choice="minimum_force")
+    rates = np.random.default_rng(1).uniform(-1, 1, (5, system.n))
+    rates[0] = 0.0
+    motion = dyn.mechanisms.consistent_motion(system, *rates, fixed=["crank"])
+    expected = dyn.mechanisms.constrained_inverse_dynamics(system, *motion, choice="minimum_force")
+    found = forces(*(row[:1] for row in motion))
+    for k in range(3):
+        assert error(found[k], expected[k][[0, 4]]) < 1e-10

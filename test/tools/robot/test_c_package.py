@@ -10,7 +10,9 @@ from shutil import which
 import numpy as np
 import pytest
 
+from balls_in_loops import closed, crank_rocker, turns
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics import rigid
 from multibody_dynamics.dynamics.mechanisms import load_robot
 from multibody_dynamics.resources import share_directory
 from multibody_dynamics.tools.robot.c_package import Options, c_package, write
@@ -171,6 +173,26 @@ def test_loops_stay_closed_along_a_motion(tmp_path):
     assert not call(state)
     state[0, 0] = np.nan
     assert not call(state)
+
+
+@needs_compiler
+def test_balls_pass_to_other_charts_through_full_turns(tmp_path):
+    model = closed(crank_rocker("universal"))
+    write(c_package(model), tmp_path)
+    files, options = "robot_dynamics.c", ("-shared", "-fPIC")
+    library = ctypes.CDLL(str(compile_c(tmp_path, "balls.so", files, options=options)))
+    last, charts = model.assembled.copy(), set()
+    count = len(rigid.trace_inverse_dynamics(model).results["closure"])
+    motion, closure, torques = np.empty((5, model.body_count)), np.empty(count), np.empty((3, 1))
+    for state in turns(600):
+        arrays = (*state, last, *torques, motion, closure)
+        library.robot_inverse_dynamics_2(*(ctypes.c_void_p(each.ctypes.data) for each in arrays))
+        assert (abs(closure) <= 1.0).all()
+        last[:] = motion[0]
+        library.robot_renew_charts(ctypes.c_void_p(last.ctypes.data))
+        charts.add(last[1])
+        assert error(torques, np.array(rigid.inverse_dynamics(model, *state))) < 1e-11
+    assert charts == {0.0, np.pi / 2}
 
 
 @needs_compiler
