@@ -54,6 +54,8 @@ class _Table:
             return self.left[-1]
         if hasattr(value, "_fields"):
             name = type(value).__name__
+            if any(each is ... for each in value):
+                raise TypeError(f"record {name}: `...` stands for arguments, not for fields")
             self.records[name] = type(value)
             return f"{name}({', '.join(map(self.expression, value))})"
         if isinstance(value, np.ndarray):
@@ -74,10 +76,12 @@ class BoundCall(IndependentCopies):
     """`function` with its first arguments given, like functools.partial: `bound(*others)`.
 
     function : compiled, does not keep or return arrays. arguments : arrays, which must stay where
-    they are, numbers, which are fixed, None, records of these, and `...` for each of those that
-    calls hand over first, before the others. With an array that is not contiguous, or neither of
-    float64 nor of int64, calls are as fast as those of the function.
+    they are, numbers, which are fixed, None, records of these, and `...`, outside of records, for
+    each of those that calls hand over first, before the others. With an array that is not
+    contiguous, or neither of float64 nor of int64, calls are as fast as those of the function.
     func, args : the function and its given arguments.
+
+    Raises TypeError for `...` within a record, and when called with too few arguments.
     """
 
     def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
@@ -111,7 +115,14 @@ class BoundCall(IndependentCopies):
 
     def _unbound(self, table: Any, *others: Any) -> Any:
         left = iter(others)
-        return self.func(*[next(left) if each is ... else each for each in self.args], *left)
+        try:
+            given = [next(left) if each is ... else each for each in self.args]
+        except StopIteration:
+            least = sum(each is ... for each in self.args)
+            raise TypeError(
+                f"{self.func.__name__}: expected at least {least} arguments, got {len(others)}"
+            ) from None
+        return self.func(*given, *left)
 
     def _compiled(self, given: str, own: _Table) -> Callable[..., Any]:
         """The function of the table and the other arguments, from the cache if it is there."""

@@ -33,6 +33,7 @@ from .specialising_solver import CHECKED_STATES, TOLERANCE, SpecialisingSolver
 from .tracing import Pause, TracedInputs
 
 MOST_BODIES = 12  # of robots with code of their own: for more, it takes 5 s to compile
+LEAST_SIZE = 1e-3  # of the largest matrix: below this share, one may be nothing but rounding errors
 Trace = Callable[[MultibodyModel, TracedInputs, Pause], Program]
 
 _inverse_cycle = compiled(inverse_dynamics_derivatives_cycle)
@@ -139,6 +140,7 @@ class _DerivativesSolver(SpecialisingSolver):
             found.state[:] = general.state[:] = rng.uniform(-3.0, 3.0, general.state.shape)
             if kernel(places.ctypes.data) and general.update() is not False:
                 size = np.abs(general.result).max(axis=(1, 2), initial=0.0)
+                size = np.maximum(size, LEAST_SIZE * size.max())
                 differences = np.abs(found.result - general.result).max(axis=(1, 2), initial=0.0)
                 if not (differences <= TOLERANCE * size).all():
                     return False

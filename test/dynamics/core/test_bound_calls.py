@@ -80,6 +80,17 @@ def test_arrays_that_no_table_can_describe_are_handed_over_as_they_are(out):
     np.testing.assert_array_equal(out, EXPECTED)
 
 
+@pytest.mark.parametrize("out", [np.zeros(3), np.zeros((3, 2))[:, 1]], ids=["bound", "unbound"])
+def test_too_few_arguments_and_those_within_records_are_refused(out):
+    count = np.zeros(1, dtype=np.int64)
+    bound = BoundCall(scaled_sum, ..., None, out, count, ..., OFFSETS)
+    for few in (), (SCALES,):
+        with pytest.raises(TypeError, match="argument"):
+            bound(*few)
+    with pytest.raises(TypeError, match="record Scales"):
+        BoundCall(scaled_sum, SCALES._replace(gain=...), None, out, count)
+
+
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
 def test_a_copy_works_on_the_arrays_of_the_copy(copied):
     made = Counter()

@@ -65,6 +65,19 @@ def test_code_for_one_robot_and_what_it_leaves_to_the_general_one(make, function
 
 @needs_calls
 @each_pair
+@pytest.mark.parametrize(("n", "seed"), [(1, 0), (2, 2)], ids=["one joint", "parallel joints"])
+def test_a_matrix_that_vanishes_up_to_rounding_does_not_count_as_different(make, function, n, seed):
+    model = random_tree(n, seed, kinds=("revolute",))
+    solver, rows = make(model, specialise=True), draw(model, 3)
+    assert solver.wait() == "specialised"
+    found, size = solver(*rows), np.abs(solver.result).max()
+    assert np.abs(found[1]).max() < 1e-15 * size
+    for one, other in zip(found, function(model, *rows), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-15 * size)
+
+
+@needs_calls
+@each_pair
 def test_wrong_code_is_not_used_and_large_robots_have_none(make, function, monkeypatch):
     wrong = make(random_tree(4, 33), specialise=True)
     wrong.wait()

@@ -364,10 +364,10 @@ class DriveEquations:
 
     def states(self, run: MeasuredRun, stretch: slice, filters: Filters) -> State:
         """The filtered states of a stretch."""
-        step = filters.step
+        step, length = filters.step, stretch.stop - stretch.start
 
         def rows(given: Array | None, columns: NDArray[np.bool_]) -> Array:
-            part = np.zeros((stretch.stop - stretch.start, len(columns)))
+            part = np.zeros((length, len(columns)))
             if given is not None:
                 part[:, columns] = given[stretch, columns]
             return part
@@ -388,33 +388,30 @@ class DriveEquations:
         times = first + np.arange(count) * step / run.rate
         stiffness = filters.states(rows(run.stiffness, has.stiffness), step=step)[0]
         slip, settled, bristles = {}, {}, {}
-        ways = self._ways(run, stretch, filters, {"link": links[0], "motor": motors[0]})
+        sides = {"link": (run.q, has.q, links[0]), "motor": (run.theta, has.theta, motors[0])}
+
+        def way(side: str, k: int) -> Array:
+            """The position at all samples, constant beyond the reach of the filters; one that was
+            not measured follows its states."""
+            given, measured, state = sides[side]
+            if not count:
+                return np.zeros(length)
+            if given is not None and measured[k]:
+                own = filters.ways(given[stretch, [k]])[0, :, 0]
+                return np.pad(own, filters.ways.reach, "edge")
+            at = filters.states.reach + step * np.arange(count)
+            return np.interp(np.arange(length), at, state[:, k])
+
         for j, each in self.effects.items():
-            deflection = ways["motor"][:, self.motors_of(j)[0]] - ways["link"][:, j]
+            deflection = way("motor", int(self.motors_of(j)[0])) - way("link", j)
             slip[j] = filters.states(each.slip(deflection), step=step, orders=1)[0]
             settled[j] = run.start + (stretch.start + each.settled(deflection)) / run.rate
         for side, every in self.nodes.items():
             for k, nodes in enumerate(every):
                 if nodes.has_bristles:
-                    bent = nodes.bristles(ways[side][:, k])
+                    bent = nodes.bristles(way(side, k))
                     bristles[side, k] = filters.states(bent, step=step, orders=1)[0]
         return State(times, links, motors, sensor, signal, stiffness, slip, settled, bristles)
-
-    def _ways(
-        self, run: MeasuredRun, stretch: slice, filters: Filters, states: Mapping[str, Array]
-    ) -> dict[str, Array]:
-        """Positions of links and motors at all samples of a stretch, constant beyond the reach of
-        the filters; those that were not measured between the filtered `states`."""
-        samples, found = np.arange(stretch.stop - stretch.start), {}
-        measured = {"link": (run.q, self.sources.q), "motor": (run.theta, self.sources.theta)}
-        for side, (given, has) in measured.items():
-            rows = states[side]
-            at = filters.states.reach + filters.step * np.arange(len(rows))
-            found[side] = np.stack([np.interp(samples, at, row) for row in rows.T], axis=1)
-            if given is not None:
-                own = filters.ways(given[stretch][:, has])[0]
-                found[side][:, has] = np.pad(own, ((filters.ways.reach,) * 2, (0, 0)), "edge")
-        return found
 
     def _complete(self, links: Array, motors: Array, sensor: Array, step: float) -> None:
         """Compute the side that was not measured from the known springs, in place; step in s."""

@@ -143,6 +143,29 @@ def test_bristles_and_slip_elements_follow_reversals_that_the_states_smooth():
         assert np.sqrt(np.mean(error**2, axis=0)).max() < 0.03
 
 
+def test_stretches_too_short_for_the_filters_have_no_states():
+    model, actuators = planar()
+    name, filters = model.joint_names[0], filters_of(RATE, 10.0)
+    q, own = np.zeros((2 * filters.states.reach, model.n)), SpringEffects(name, 8e-3, 1.0)
+    for length in (filters.ways.reach, len(q)):
+        run = idn.MeasuredRun("a", RATE, q=q[:length], theta=q[:length], motor_torque=q[:length])
+        has, speeds = measured_signals([run], model.n, model.n), np.ones((2, model.n))
+        options, effects = Options(presliding=frozenset({f"link {name}"})), {0: own}
+        equations = DriveEquations(model, actuators, has, speeds, {}, options, effects=effects)
+        state = equations.states(run, slice(0, length), filters)
+        assert not any(map(len, (state.times, state.slip[0], state.bristles["link", 0])))
+
+
+def test_only_slip_elements_and_bristles_need_positions_of_a_higher_bandwidth():
+    model, actuators = planar()
+    run = elastic_run(1.0)
+    equations = equations_of(model, actuators, run)
+    filters = filters_of(RATE, 10.0)._replace(ways=None)
+    state = equations.states(run, run.stretches[0], filters)
+    assert len(state.times)
+    assert (state.slip, state.bristles) == ({}, {})
+
+
 def test_which_equations_there_are_follows_from_what_was_measured():
     model, actuators = planar()
     run = elastic_run(1.0)
