@@ -506,7 +506,7 @@ class Arm(IndependentCopies):
             return
         if not self._has_begun:
             if why := self._valid.implausible(measured):
-                self.fail(IMPLAUSIBLE, f"{why}; correct it, or accept it by load_tolerance")
+                self.fail(IMPLAUSIBLE, f"{why}; correct it or accept it by load_tolerance (0: any)")
                 return
             if why := self.coarse_encoder():
                 self.fail(IMPLAUSIBLE, why)
