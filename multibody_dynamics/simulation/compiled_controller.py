@@ -209,13 +209,14 @@ class CompiledController(NeverCopied):
         cause = {
             2: "links and motors are exchanged",
             3: f"'{names[found.joint]}' and '{names[found.other]}' are exchanged",
+            5: "its two motors are exchanged, or the sign, unit or gear of one is wrong",
         }.get(found.mistake, "names, signs, units, gear ratios, or springs of another robot")
         what = f"carries {found.misfit:.4g} that its weight does not explain"
         if found.mistake == plausibility.OUT_OF_RANGE:
-            what = f"has motors that are {found.misfit:.4g} out of range"
+            what = f"has motors that are {found.misfit:.4g} rad or m out of range"
         return (
             f"implausible states: '{names[found.joint]}' {what}; allowed: {found.allowed:.4g}"
-            f" (external_load). Likely cause: {cause}"
+            f" (external_load; inf for all joints: not judged). Likely cause: {cause}"
         )
 
     def deactivate(self) -> None:

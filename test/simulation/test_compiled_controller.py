@@ -93,7 +93,6 @@ def test_an_arm_that_brakes_carry_does_not_fall_when_it_is_activated(tmp_path, n
 
 
 @needs_compiler
-@needs_compiler
 @pytest.mark.parametrize("side", ["link_time", "motor_time", "both"])
 def test_sides_that_come_in_one_of_ten_cycles_do_not_shake_the_torque(tmp_path, side):
     """At 250 Hz, the disturbances that seemed to be there with sparse motors drove the arm."""

@@ -551,6 +551,8 @@ def test_states_that_are_not_plausible_are_refused_in_c_and_python_alike(twins_o
         assert not twins.python.activate()
         assert f"{twins.python.implausible().misfit:.4g}" in str(refused.value)
         assert ("links and motors are exchanged" in str(refused.value)) == (what == "sides")
+        is_out = twins.python.implausible().is_out_of_range
+        assert ("its two motors are exchanged, or the sign" in str(refused.value)) == is_out
         twins.run(5)
         assert twins.c.state == "inactive"
         assert not twins.c.torque.any()

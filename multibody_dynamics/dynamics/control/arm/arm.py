@@ -506,7 +506,7 @@ class Arm(IndependentCopies):
             return
         if not self._has_begun:
             if why := self._valid.implausible(measured):
-                self.fail(IMPLAUSIBLE, f"{why}; correct it, or accept it by load_tolerance")
+                self.fail(IMPLAUSIBLE, f"{why}; correct it or accept it by load_tolerance (0: any)")
                 return
             if why := self.coarse_encoder():
                 self.fail(IMPLAUSIBLE, why)
@@ -645,7 +645,7 @@ class Arm(IndependentCopies):
         if law.uses_motion or self._links_have_friction:
             reference.compute_torques()
         self._prepare(law)
-        had_oscillated = law.has_oscillated
+        lowerings = law.lowerings
         transfer.update(
             dt,
             reference.now.state,
@@ -661,7 +661,7 @@ class Arm(IndependentCopies):
             observes=sample.is_complete and not sample.is_late,
             fallback=reference.motors[3] if is_following else None,
         )
-        if law.has_oscillated and not had_oscillated:
+        if law.lowerings and not lowerings:
             self._slowed = SLOWED
         if (motors := law.motor_reference) is None:
             reference.map_motors(self.second.rows, dt)

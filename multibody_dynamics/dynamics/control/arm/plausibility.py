@@ -15,8 +15,9 @@ Two rules find what is wired, named, scaled or configured wrongly:
    weight could imitate, or of two joints, which must then explain every spring within EXACT of its
    load. Misfits are weighed by the gravity torque of their joint.
 3. What sets the stiffness of a joint is within its range, whatever loads the arm: the distance of
-   two antagonists within the travel of both springs, and a stiffness drive between no stiffness and
-   twice as far above the least as the greatest. CALIBRATION and BEYOND of the range are allowed.
+   two antagonists within the travel of both springs, or SLACK of it below, as when a hand has moved
+   the arm; a stiffness drive between no stiffness and twice as far above the least as the greatest.
+   CALIBRATION and BEYOND of the range are allowed.
 
 An arm that moves needs other torques; then the second rule does not apply, and MOVING times as much
 is allowed. Joints without torque limit may be loaded by GREATEST times their largest gravity
@@ -55,6 +56,7 @@ from ..stability.loop_judgement import spread_poses
 
 CALIBRATION = 0.005  # rad or m, between the zeros of the encoders of a link and its motor
 BEYOND = 0.05
+SLACK = 0.1  # more would hide antagonists that are exchanged
 RIGID = 0.05  # rad or m, backlash and compliance of a joint that is called rigid
 NOTICED = 0.002  # rad or m
 CLEARLY = 36.0  # times the sum of squares
@@ -87,7 +89,7 @@ MISTAKES = (
     "links and motors are exchanged",
     "two joints are exchanged",
     "an encoder is too coarse for the gains",
-    "two antagonists, or the drive of a stiffness, are where no stiffness lets them be",
+    "the distance of two antagonists, or the drive that sets a stiffness, is out of its range",
 )
 """What each mistake is."""
 
@@ -294,7 +296,8 @@ def judge_positions(a, arm, s, q, theta, allowed, moves, refusal):
     worst = worst_joint(a, arm, s, q, theta, allowed)
     if worst < 0:
         return False
-    is_clear = not abs(s.misfit[worst]) <= (MOVING if moves else 1.0)
+    tolerated = MOVING if moves else 1.0
+    is_clear = not abs(s.misfit[worst]) <= tolerated
     if not is_clear and (moves or not find_exchange(a, arm, s, q, theta, refusal)):
         return False
     if refusal.mistake[0] != EXCHANGED_JOINTS:
@@ -302,13 +305,13 @@ def judge_positions(a, arm, s, q, theta, allowed, moves, refusal):
     load_springs(arm, s, q, theta, s.softest)
     i = refusal.joint[0]
     excess = excess_of_setting(a, s, theta, i)
-    if refusal.mistake[0] == UNEXPLAINED_LOAD and excess > allowed_excess(s, i):
+    refusal.allowed[0] = tolerated * allowed_excess(s, i)
+    if refusal.mistake[0] == UNEXPLAINED_LOAD and excess > refusal.allowed[0]:
         refusal.mistake[0] = OUT_OF_RANGE
         refusal.misfit[0] = excess
-        refusal.allowed[0] = allowed_excess(s, i)
         return True
     share = RIGID if a.is_rigid[i] else allowed[i] + CALIBRATION * abs(s.K[i])
-    refusal.allowed[0] = share
+    refusal.allowed[0] = tolerated * share
     refusal.misfit[0] = s.misfit[i] * share
     return True
 
@@ -360,7 +363,8 @@ def stiffness_settings(actuators: Actuators) -> Array:
             ends = np.array([min(drive.offset, 0.0), 2.0 * greatest - least])
             ranges[i] = np.sort((ends - drive.offset) / drive.gain)
         elif actuator.sides == (1.0, -1.0):
-            ranges[i] = np.sum(actuator.limits_of_springs, axis=0)
+            slack, farthest = np.sum(actuator.limits_of_springs, axis=0)
+            ranges[i] = slack - SLACK * (farthest - slack), farthest
     return ranges
 
 

@@ -328,15 +328,16 @@ class Controller(IndependentCopies, ABC):
         self.torque[:] = self.applied_torque[:] = self.elapsed = 0.0
 
     @property
-    def has_oscillated(self) -> bool:
-        """Whether the law has noticed an oscillation, and is slower than it was designed. Laws
-        without a compensation of disturbances notice none, and ignore a new value."""
-        return self.compensation is not None and self.compensation.is_lowered
+    def lowerings(self) -> int:
+        """How often the law has become slower than it was designed, because it noticed an
+        oscillation. Laws without a compensation of disturbances notice none, and ignore a new
+        value."""
+        return 0 if self.compensation is None else self.compensation.lowerings
 
-    @has_oscillated.setter
-    def has_oscillated(self, value: bool) -> None:
+    @lowerings.setter
+    def lowerings(self, value: int) -> None:
         if self.compensation is not None:
-            self.compensation.is_lowered = value
+            self.compensation.lowerings = value
 
     def vary(self, k: int) -> None:
         """Set the numbers that may change while the law runs, such as a stiffness, to the k-th of a
@@ -630,7 +631,7 @@ class LinearFeedback(Controller):
         if self.compensation is not None and self.observes:
             self._compensate(self.compensation, self._unobserved)
             self._unobserved = 0.0
-        if self.adaptive is not None and not self.has_oscillated:
+        if self.adaptive is not None and not self.lowerings:
             unexplained = self._undisturbed if self.compensation is None else self.compensation.link
             self.adaptive.update(step, self._links, self._desired, unexplained)
         torque = self._map(self._now, self._desired)

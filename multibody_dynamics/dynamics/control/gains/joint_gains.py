@@ -324,13 +324,15 @@ def joint_resonances(
 
 def lowest_resonance(model: MultibodyModel, actuators: Actuators) -> float:
     """rad/s, the lowest natural frequency of the links on their springs while all motors are
-    locked, in the middle of the joint range; inf for rigid joints."""
+    locked, in the middle of the joint range; inf for rigid joints and links without mass."""
     elastic = np.flatnonzero(~actuators.is_rigid)
     if not elastic.size:
         return np.inf
     own, q = np.ix_(elastic, elastic), model.limits.middle
     springs = at_rest(model, actuators, q, beyond="continue").hessian[own]
-    return float(np.sqrt(eigh(springs, mass_matrix(model, q)[own], eigvals_only=True)[0]))
+    # not of the springs relative to M, which is singular if the last link has no mass
+    slowest = eigh(mass_matrix(model, q)[own], springs, eigvals_only=True)[-1]
+    return float(1.0 / np.sqrt(slowest)) if slowest > 0.0 else np.inf
 
 
 class _Joint(NamedTuple):

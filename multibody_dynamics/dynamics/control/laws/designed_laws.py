@@ -98,7 +98,7 @@ class DesignedLaws(IndependentCopies):
         were not set by `settings`, that torques were late, and that laws have oscillated."""
         self.forget_adaptation()
         for law in self._laws.values():
-            law.has_oscillated = False
+            law.lowerings = 0
         for name in self._own:
             self.renew_impedance(name)
         if self.holds:
@@ -287,7 +287,7 @@ class DesignedLaws(IndependentCopies):
 
     def install(self, name: str, law: Controller) -> None:
         """Use `law` under this name from its next start on."""
-        law.has_oscillated = name in self._laws and self._laws[name].has_oscillated
+        law.lowerings = self._laws[name].lowerings if name in self._laws else 0
         self._laws[name] = law
         self.undesigned.pop(name, None)
         if isinstance(law, LiveImpedance):

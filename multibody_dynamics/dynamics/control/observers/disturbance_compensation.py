@@ -344,12 +344,13 @@ class DisturbanceCompensation(IndependentCopies):
         self._memory.is_started[0] = 0  # the momentum of another model is not comparable
 
     @property
-    def is_lowered(self) -> bool:
-        """Whether the links use `lowered_bandwidth` or less, since one has oscillated."""
-        return bool(self._memory.is_lowered[0])
+    def lowerings(self) -> int:
+        """How often the poles of the links have fallen because one oscillated: to
+        `lowered_bandwidth`, then each time to half."""
+        return int(self._memory.is_lowered[0])
 
-    @is_lowered.setter
-    def is_lowered(self, value: bool) -> None:
+    @lowerings.setter
+    def lowerings(self, value: int) -> None:
         self._memory.is_lowered[0] = value
 
     @property
@@ -365,7 +366,7 @@ class DisturbanceCompensation(IndependentCopies):
         return (d.momentum, d.driving, d.bias, *own)
 
     def reset(self) -> None:
-        """Set the estimates to zero; the next update is the first. `is_lowered` remains."""
+        """Set the estimates to zero; the next update is the first. `lowerings` remain."""
         _RESET(self._memory)
 
     def update(

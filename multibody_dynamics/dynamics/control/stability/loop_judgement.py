@@ -219,7 +219,7 @@ class LoopJudge(IndependentCopies):
     def exact(self, controller: Controller) -> SampledLoop:
         """The loop at the design pose with an exact model."""
         controller.vary(0)
-        controller.has_oscillated = False
+        controller.lowerings = 0
         return self._sampled(controller, 0, None)
 
     def loops(self, controller: Controller, k: int) -> Iterator[SampledLoop]:
@@ -241,12 +241,12 @@ class LoopJudge(IndependentCopies):
             springs = np.ones(actuators.n) + errors.springs
             springs[k // SOFT % actuators.n] *= WITHIN_GAP
             slow += [(errors, None), (replace(errors, springs=springs - 1.0), None)]
-        for has_oscillated, each in ((False, cases), (True, slow)):
+        for lowerings, each in enumerate((cases, slow)):
             for case in each:
-                controller.has_oscillated = has_oscillated
+                controller.lowerings = lowerings
                 with suppress(OverloadError, NoSolutionError):
                     yield self._sampled(controller, k, *case)
-        controller.has_oscillated = False
+        controller.lowerings = 0
 
     def _sampled(
         self,

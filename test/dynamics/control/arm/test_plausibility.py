@@ -187,11 +187,17 @@ def test_mistakes_of_motors_that_set_a_stiffness_show_whatever_loads_the_arm(mad
 
 
 @pytest.mark.parametrize("made", [antagonistic_arm, pretensioned_arm, elbow])
-def test_tendons_that_are_just_slack_are_believed(made):
-    """Without power, their motors have given way; brakes or a table carry the arm."""
+@pytest.mark.parametrize(("slack", "is_believed"), [(0.0, True), (0.15, True), (0.17, False)])
+def test_tendons_may_be_slack_by_a_share_of_their_travel(made, slack, is_believed):
+    """Without power, motors give way, also to a hand; brakes or a table carry the arm."""
     arm, judge = made(), judge_of(made)
+    (i,) = np.flatnonzero(np.bincount(arm.actuators.joint_of_motor) > 1)
+    travel = np.ptp(np.sum(arm.actuators.actuators[i].limits_of_springs, axis=0))
+    apart = np.zeros(3)
+    apart[arm.actuators.joint_of_motor == i] = -0.5 * slack * travel, 0.5 * slack * travel
     for q in positions(arm, 40):
-        assert judge.judge(q, q[arm.actuators.joint_of_motor]) is None
+        found = judge.judge(q, q[arm.actuators.joint_of_motor] + apart)
+        assert (found is None) == is_believed
 
 
 def test_exchanged_sides_are_noticed_with_a_payload_of_a_third_of_the_arm():
@@ -322,7 +328,24 @@ def test_a_tolerance_of_zero_believes_everything():
 def test_springs_of_an_arm_that_moves_may_carry_more():
     arm, judge = two_shipped(), judge_of(two_shipped)
     brakes = gravity_forces(arm.model, arm.rest) + 1.5 * judge.allowed
-    assert judge.judge(arm.rest, motors(arm, arm.rest, brakes)) is not None
+    found = judge.judge(arm.rest, motors(arm, arm.rest, brakes))
+    allowed = found.allowed
     assert judge.judge(arm.rest, motors(arm, arm.rest, brakes), moves=True) is None
+    brakes += 2.5 * judge.allowed
+    found = judge.judge(arm.rest, motors(arm, arm.rest, brakes), moves=True)
+    assert found.allowed == pytest.approx(3.0 * allowed)
+    assert found.misfit > found.allowed
     found = judge.judge(arm.rest + 0.2, np.rad2deg(arm.rest + 0.2), moves=True)
     assert found is not None
+
+
+def test_antagonists_of_an_arm_that_moves_may_be_farther_out_of_range():
+    judge, q, apart = judge_of(elbow), np.array([0.3, 0.5]), np.array([0.0, -0.5, 0.5])
+    least, greatest = judge.springs.settings[1]
+    for times, moves in ((1.0, False), (3.0, True)):
+        allowed = times * (0.005 + 0.05 * (greatest - least))
+        near, far = (q[[0, 1, 1]] + (k * allowed - least) * apart for k in (0.99, 1.01))
+        assert judge.judge(q, near, moves=moves) is None
+        found = judge.judge(q, far, moves=moves)
+        assert found.is_out_of_range
+        assert found.allowed == pytest.approx(allowed)

@@ -69,6 +69,17 @@ def test_the_lowest_resonance_is_that_of_the_plant_with_heavy_motors(make):
     assert lowest_resonance(arm.model, arm.actuators) == pytest.approx(lowest, rel=1e-3)
 
 
+def test_a_last_link_without_mass_has_no_resonance():
+    arm = arms.linear_arm()
+    shares = np.array([1.0, 0.0])[:, None, None]
+    light = replace(arm.model, link_inertias=shares * arm.model.link_inertias)
+    inertia = mass_matrix(light, light.limits.middle)[0, 0]
+    assert lowest_resonance(light, arm.actuators) == pytest.approx(np.sqrt(400.0 / inertia))
+    assert arms.law_of(arm._replace(model=light), law="motor_pd").compensation is not None
+    none = replace(light, link_inertias=0.0 * light.link_inertias)
+    assert lowest_resonance(none, arm.actuators) == np.inf
+
+
 def test_rigid_joints_have_no_resonance():
     arm = arms.linear_arm()
     rigid = Actuators(arm.model.joint_names, [Rigid(Motor(0.1))] * 2)

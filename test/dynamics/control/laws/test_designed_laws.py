@@ -11,6 +11,7 @@ import pytest
 from elastic_arms import at_rest_under, linear_arm, variable_arm
 from multibody_dynamics.dynamics.control import StateEstimation, make_controller
 from multibody_dynamics.dynamics.control.laws import designed_laws
+from multibody_dynamics.dynamics.control.observers.disturbance_compensation import HALVINGS
 from multibody_dynamics.dynamics.control.stability.step_torques import step_torques
 from multibody_dynamics.dynamics.core.errors import DynamicsError
 
@@ -100,6 +101,15 @@ def test_a_hold_that_was_installed_remains_after_late_torques():
     assert laws["hold"] is laws.late
     laws.tolerate_delay(False)
     assert laws["hold"] is new
+
+
+def test_a_law_is_installed_as_slow_as_oscillations_have_made_it():
+    laws = at_rest_under(linear_arm(), law="motor_pd").laws
+    for lowerings in range(HALVINGS + 2):
+        laws["motor_pd"].lowerings = lowerings
+        bandwidth = laws["motor_pd"].compensation.link_bandwidth
+        laws.install("motor_pd", laws.redesign("motor_pd", linear_arm().rest, {}))
+        assert laws["motor_pd"].compensation.link_bandwidth == bandwidth
 
 
 def test_live_stiffness_follows_its_settings_and_returns_to_them_at_a_new_start():

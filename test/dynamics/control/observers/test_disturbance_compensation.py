@@ -130,10 +130,11 @@ def test_poles_of_links_fall_again_while_they_oscillate():
         if own.link_bandwidth != bandwidth:
             bandwidths.append(own.link_bandwidth)
             rates.append(np.abs(own.link_rate).max())
+    assert own.lowerings == HALVINGS + 1
     assert bandwidths == [120.0, *(20.0 / 2**k for k in range(HALVINGS + 1))]
     assert (step <= 1.01 * 30.0 * 60.0 * STEP).all()  # of the estimate, that of its input
     assert max(rates[1:]) < 0.02 * 30.0 * 10.0  # at turning points, where lower poles change none
-    own.is_lowered = False
+    own.lowerings = 0
     assert own.link_bandwidth == 120.0
 
 

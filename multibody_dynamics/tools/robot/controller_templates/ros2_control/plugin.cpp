@@ -1007,13 +1007,14 @@ void ElasticJointController::announce(const Report & report)
       const bool is_load = found.mistake != ROBOT_OUT_OF_RANGE;
       const std::string cause = found.mistake == ROBOT_EXCHANGED_SIDES ?
         "links and motors are exchanged" : found.mistake == ROBOT_EXCHANGED_JOINTS ?
-        "exchanged with '" + std::string(robot_joint_names[found.other]) + "'" :
+        "exchanged with '" + std::string(robot_joint_names[found.other]) + "'" : !is_load ?
+        "its two motors are exchanged, or the sign, unit or gear of one is wrong" :
         "names, signs, units, gear ratios, or springs of another robot";
       RCLCPP_ERROR(
         logger, "implausible states, not activated: '%s' %s %.4g %s; allowed: %.4g "
-        "(external_load). Likely cause: %s", joint.c_str(),
+        "(external_load; inf for all joints: not judged). Likely cause: %s", joint.c_str(),
         is_load ? "carries" : "has motors that are", found.misfit,
-        is_load ? "that its weight does not explain" : "out of range", found.allowed,
+        is_load ? "that its weight does not explain" : "rad or m out of range", found.allowed,
         cause.c_str());
     }
   }
