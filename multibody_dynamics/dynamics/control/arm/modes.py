@@ -169,11 +169,11 @@ class Rules(NamedTuple):
 
     follows : 0 if the arm only ever stops and holds. stops_on_links : 1 if link states alone
     suffice to stop it. link_timeout : s that a torque may act without feedback. recovers : 1 if it
-    follows again by itself after a passing fault. recovery_speed : below which every motor and
-    joint counts as at rest. recovery_limit : recoveries within recovery_window (s) after which the
-    arm stays stopped; 0 for no limit. tracking_tolerance : rad or m, 0 for none. latency_tolerance
-    : s from a sample to its torque, 0 for none. stop_speed_limit : of a stop, for all joints; 0:
-    FASTER and SHARE apply. stop_timeout : s until a stopped arm must be at rest. transfer_time,
+    follows again by itself after a passing fault. recovery_speed : below which every motor counts
+    as at rest. recovery_limit : recoveries within recovery_window (s) after which the arm stays
+    stopped; 0 for no limit. tracking_tolerance : rad or m, 0 for none. latency_tolerance : s from a
+    sample to its torque, 0 for none. stop_speed_limit : of a stop, for all joints; 0: FASTER and
+    SHARE apply. stop_timeout : s until a stopped arm must be at rest. transfer_time,
     stop_transfer_time : s, of the fade to the chosen law, and to any other. velocity : (n,) limits
     of the joints. stop_distance, late_distance : (n,) rad or m, to which the stop, and that for
     late torques, brings each joint from its velocity limit. external_load : (n,) N m or N, that is
@@ -751,8 +751,7 @@ def _judge_stop(p, s, now, x):
     lacks_states = (
         x.lacks_links[0] or x.lacks_motors[0] or x.elapsed[0] > p.link_timeout or x.is_lost[0]
     )
-    is_slow = s.slow_since[0] != NEVER and are_motors_slow(p, x.thetad)  # motors turn back, too
-    if p.follows and not lacks_states and x.is_settled[0] and is_slow:
+    if p.follows and not lacks_states and x.is_settled[0] and are_motors_slow(p, x.thetad):
         _recover(p, s, now, x.qd, x.thetad)
 
 

@@ -596,10 +596,7 @@ class LinearFeedback(Controller):
         if self._base_moves:
             known = known - self.base_torque
         wanted = self._desired[1], self._last_rate
-        compensation.update(
-            step, past.links, past.motors, past.torque, known, *wanted, springs,
-            self.feedback_share,
-        )  # fmt: skip
+        compensation.update(step, past.links, past.motors, past.torque, known, *wanted, springs)
 
     @property
     def link_disturbance_bandwidth(self) -> float:

@@ -75,6 +75,7 @@ SLOWEST = 5e-4  # rad/s or m/s; a slower desired motion is at rest
 SETTLED = 1.0  # s at rest before an estimate is held, besides 8 time constants of the low-pass
 AVERAGED = 0.2  # s, time constant of the mean at which it is held
 FADED = 0.1  # s, in which it is held or released
+LONGEST_STEP = 1.0  # times the time constant of a pole; slower states make estimates slower
 HALVINGS = 2  # of the lowered poles of the links, if they oscillate again
 
 
@@ -205,6 +206,13 @@ def poles_of_links(d, fast, lowered):
 
 
 @inlined_exactly
+def limited_by_step(bandwidth, step):
+    """rad/s, the poles that states of every `step` s suffice for. Where they are sparse, above all
+    those of one side, faster estimates would drive the arm."""
+    return bandwidth if bandwidth * step <= LONGEST_STEP else LONGEST_STEP / step
+
+
+@inlined_exactly
 def _lower_links(d):
     """Lower the poles of the estimates, and count swings anew. The first time, the estimates
     approach the middle of their last swings: the oscillation in the low-passes would otherwise
@@ -241,27 +249,26 @@ def _observe_motors(a, d, limit, step, weights, thetad, load, sent):
 
 @inlined_exactly
 def observe_disturbances(
-    a, d, bandwidth, link_bandwidth, lowered_bandwidth, link_limit, motor_limit, band, step, share,
-    qd, thetad, momentum, beta, springs, load, sent, known, wanted_speed, wanted_rate
+    a, d, bandwidth, link_bandwidth, lowered_bandwidth, link_limit, motor_limit, band, step, qd,
+    thetad, momentum, beta, springs, load, sent, known, wanted_speed, wanted_rate
 ):  # fmt: skip
     """Estimate what the model does not explain, `step` after the last estimate; once the links have
     oscillated, theirs with the lowered bandwidth, and half of it each time that they do so again.
-    Only a `share` of the bandwidths is used: that of the gains of the law. After long steps, above
-    all of one side, the estimates would drive it.
 
     The torques `sent` to the motors have acted since then; those of the springs, the loads of the
     motors behind them, and the known external torques act now. wanted_speed : of the joints along
     the desired motion; wanted_rate : of their torques, less the disturbance.
     """
     poles = poles_of_links(d, link_bandwidth, lowered_bandwidth)
-    weights = low_pass_weights(share * poles, step)
+    of_links = limited_by_step(poles, step)
+    weights = low_pass_weights(of_links, step)
     has_oscillated = _observe_links(
-        a, d, share * poles, LONGEST * link_bandwidth / poles, link_limit, band, step, weights, qd,
+        a, d, of_links, LONGEST * link_bandwidth / poles, link_limit, band, step, weights, qd,
         momentum, beta, springs, sent, known, wanted_speed, wanted_rate,
     )  # fmt: skip
     if has_oscillated != 0 and link_bandwidth > lowered_bandwidth and d.is_lowered[0] <= HALVINGS:
         _lower_links(d)
-    weights = low_pass_weights(share * bandwidth, step)
+    weights = low_pass_weights(limited_by_step(bandwidth, step), step)
     _observe_motors(a, d, motor_limit, step, weights, thetad, load, sent)
     d.is_started[0] = 1
 
@@ -336,8 +343,8 @@ class DisturbanceCompensation(IndependentCopies):
         limits = self._link_limit, self._limit, self._band
         qd, (momentum, beta, _) = self._solver.state[1], self._solver.result
         self._observe = BoundCall(
-            _OBSERVE, self._actuation, self._memory, *bandwidths, *limits, ..., ..., qd, ...,
-            momentum, beta,
+            _OBSERVE, self._actuation, self._memory, *bandwidths, *limits, ..., qd, ..., momentum,
+            beta,
         )  # fmt: skip
         still = np.zeros(len(self._limit))
         self.update(np.inf, tuple(self._q), tuple(self._theta), still)  # compiles
@@ -379,7 +386,6 @@ class DisturbanceCompensation(IndependentCopies):
         wanted_speed: Array | None = None,
         wanted_rate: Array | None = None,
         springs: SpringSolver | None = None,
-        share: float = 1.0,
     ) -> None:
         """Update the estimates to the present state.
 
@@ -390,7 +396,6 @@ class DisturbanceCompensation(IndependentCopies):
         wanted_speed : (n,) of the joints along the desired motion; without it, nothing is held.
         wanted_rate : (n,) rate of the joint torques along it, less `link_rate`.
         springs : at this state, if the caller has evaluated them.
-        share : of the bandwidths, to which they are reduced, 0 to 1.
         """
         if springs is None:
             springs = self.springs
@@ -399,7 +404,7 @@ class DisturbanceCompensation(IndependentCopies):
         self._solver.state[0], self._solver.state[1] = links
         self._solver.update()
         self._observe(
-            step, share, motors[1], springs.torque, springs.load, sent,
+            step, motors[1], springs.torque, springs.load, sent,
             self._nothing if known is None else known,
             self._moving if wanted_speed is None else wanted_speed,
             self._nothing if wanted_rate is None else wanted_rate,

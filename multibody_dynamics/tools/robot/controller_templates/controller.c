@@ -81,9 +81,9 @@ static void observe_disturbances(robot_controller *c, double elapsed)
     robot_observe_disturbances(&c->disturbances, p->disturbance_bandwidth,
                                p->link_disturbance_bandwidth, p->lowered_link_bandwidth,
                                p->link_disturbance_limit, p->motor_disturbance_limit,
-                               p->link_disturbance_band, elapsed, c->feedback_share, x->qd,
-                               x->thetad, momentum, bias, s->torque, s->load, c->torque, known,
-                               c->desired[1], last->torque[1]);
+                               p->link_disturbance_band, elapsed, x->qd, x->thetad, momentum, bias,
+                               s->torque, s->load, c->torque, known, c->desired[1],
+                               last->torque[1]);
 }
 
 /* The chosen law along c->desired, `elapsed` after the last cycle, of which it uses at most `dt`. */

@@ -469,7 +469,7 @@ def test_estimates_of_masses_are_kept_or_forgotten_on_request():
     made.design(arm.rest)  # designs new controllers
     made.activate()
     push = np.array([0.0, 2.0])
-    closed_loop(made, arm, 0.3, push)  # stopped first, until the links do not swing
+    closed_loop(made, arm, 0.1, push)
     assert masses() == known
     made.laws.adapt(True)
     made.restart()

@@ -512,13 +512,6 @@ def test_an_encoder_whose_steps_change_a_torque_by_three_times_its_limit_stops_t
     assert not machine.memory.tolerates_delay[0]  # the stop needs the motors alone
 
 
-def test_an_arm_whose_motors_turn_back_while_its_links_swing_does_not_follow_yet():
-    machine = Machine()
-    machine.cycle(lacks_links=1)
-    assert machine.cycle(qd=np.array([0.0, 0.9]), thetad=STILL) == STOPPING
-    assert machine.cycle(qd=np.array([0.0, 0.09]), thetad=STILL) == HOLDING
-
-
 @pytest.mark.parametrize(("factor", "is_smooth"), [(0.9, 0), (1.1, 1)])
 def test_a_stop_smooths_the_positions_of_coarse_encoders(factor, is_smooth):
     machine = Machine()
