@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics import se3
 from multibody_dynamics.dynamics.rigid import base_wrench
-from reference import DIGITS, dynamics, error, exact, moved_by, worst
+from reference import DIGITS, dynamics, error, exact, motion, moved_by, worst
 from rejections import assert_rejected
 from robots import (
     aligned_model,
@@ -31,6 +32,19 @@ from urdf_parts import joint, link, robot
 
 SEEDS = st.integers(0, 2**32 - 1)
 ROWS = ("q", "qd", "qdd", "qddd", "qdddd")
+
+
+def mounted(robot, carrier):
+    """One robot: `robot` mounted on the last body of `carrier`."""
+    last = carrier.n - 1
+    at_zero = carrier.poses[last]
+    return dyn.model_from_screws(
+        [*carrier.parents, *np.where(robot.parents < 0, last, robot.parents + carrier.n)],
+        [*carrier.screws, *(se3.Ad(at_zero) @ robot.screws[..., None])[..., 0]],
+        [*carrier.poses, *at_zero @ robot.poses],
+        [*carrier.inertias, *robot.inertias],
+        gravity=robot.gravity,
+    )
 
 
 def by_index(model, wrenches):
@@ -89,6 +103,42 @@ def test_the_recursion_is_exact(seed):
         assert worst(compiled, expected) < 1e-13
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_every_inertial_parameter_of_every_body_has_its_own_effect(seed):
+    """Mass, first moments and the six moments of inertia, each against its particles."""
+    model = random_tree(4, seed)
+    state = draw(model, 5, seed=seed)
+    name = ("spatial", "body", "hybrid")[seed]
+    before = np.array(dyn.inverse_dynamics(model, *state, representation=name))
+    moving = motion(model, state)
+    for body in range(model.n):
+        for k in range(10):
+            change = np.zeros((model.n, 6, 6))
+            change[body] = unit_inertia(k)
+            changed = replace(model, link_inertias=model.link_inertias + change / 1024)
+            after = dyn.inverse_dynamics(changed, *state, representation=name)
+            difference = np.array(after) - before
+            expected = dynamics(model, state, inertias=change / 1024, moving=moving).torques
+            scale = np.abs(before).max(axis=1)
+            assert (np.abs(difference - expected).max(axis=1) < 1e-13 * scale).all(), (body, k)
+            if body == model.n - 1 and model.joint_types[body] != "prismatic":
+                assert (np.abs(expected).max(axis=1) > 1e-9 * scale).all(), (body, k)
+
+
+def unit_inertia(k):
+    """The spatial inertia that is linear in parameter k: m, m c, I_xx I_xy I_xz I_yy I_yz I_zz."""
+    M = np.zeros((6, 6))
+    if k == 0:
+        M[3:, 3:] = np.eye(3)
+    elif k < 4:
+        M[:3, 3:] = dyn.so3.hat(np.eye(3)[k - 1])
+        M[3:, :3] = -M[:3, 3:]
+    else:
+        i, j = np.transpose(np.triu_indices(3))[k - 4]
+        M[i, j] = M[j, i] = 1
+    return M
+
+
 # Other routes
 
 
@@ -140,6 +190,23 @@ def test_transmitted_wrenches_have_as_many_rates_as_are_determined(given):
     assert error(W[2], single) < 1e-15
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_wrench_on_the_hand_of_a_robot_on_a_moving_base(seed):
+    robot, carrier = random_tree(6, seed), random_tree(3, seed + 50)
+    whole = mounted(robot, carrier)
+    state = draw(whole, 5, 4, seed=seed)
+    own, hand = state[..., carrier.n :], robot.n - 1
+    carried = dyn.forward_kinematics(carrier, *state[..., : carrier.n])
+    base = dyn.BaseMotion(*(x[:, -1] for x in carried))
+    in_hand = 5 * np.random.default_rng(seed).normal(size=(4, 3, 6))
+    W = dyn.wrench_to_world(robot, *own[:3], hand, in_hand, base=base)
+    result = dyn.inverse_dynamics(robot, *own, wrenches={robot.body_names[hand]: W}, base=base)
+    hand += carrier.n
+    W = dyn.wrench_to_world(whole, *state[:3], hand, in_hand)
+    full = dyn.inverse_dynamics(whole, *state, wrenches={whole.body_names[hand]: W})
+    assert worst(result, [part[..., carrier.n :] for part in full]) < 1e-12
+
+
 # Batches and arguments
 
 
@@ -153,6 +220,15 @@ def test_undetermined_results_are_none(given):
     assert worst(result[: given - 2], full[: given - 2]) < 1e-15
     with pytest.raises(dyn.InputError, match="inverse dynamics needs qdd"):
         dyn.inverse_dynamics(model, *state[:2], None)
+
+
+def test_integers_and_single_precision_are_accepted():
+    model = random_tree(6, 12)
+    whole = np.arange(5 * model.n).reshape(5, model.n) % 4
+    expected = dyn.inverse_dynamics(model, *whole.astype(float))
+    for kind in (np.int64, np.int8, np.float32):
+        assert worst(dyn.inverse_dynamics(model, *whole.astype(kind)), expected) == 0
+    assert worst(dyn.inverse_dynamics(model, *whole.tolist()), expected) == 0
 
 
 # Generic scalars
