@@ -70,7 +70,10 @@ class _Sender:
         while not condition():
             if time.monotonic() > end:
                 topic = self._node.resolve_topic_name(TOPIC)
-                raise RunError(f"{what} {topic} within {self._timeout:g} s (--timeout)")
+                raise RunError(
+                    f"{what} {topic} within {self._timeout:g} s (--timeout); a node that starts for"
+                    " the first time compiles for up to a minute"
+                )
             self._spin()
 
     def _on_log(self, message: Log) -> None:

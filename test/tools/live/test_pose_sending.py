@@ -67,6 +67,8 @@ def test_without_a_node_the_topic_is_named(ros):
     found = send(ros, "0", "0", "0", "--frame", "tip", "--namespace", "nobody", "--timeout", "0.5")
     assert found.returncode == 1
     assert "no node listens on /nobody/target_pose within 0.5 s" in found.stderr
+    assert "--timeout" in found.stderr
+    assert "compiles" in found.stderr
 
 
 def test_a_pose_survives_its_message():
