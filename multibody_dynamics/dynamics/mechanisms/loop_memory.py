@@ -6,9 +6,8 @@
 A recorded function (:mod:`.traced_loops`) closes the loops from a configuration nearby. If that is
 not possible, the actuated joints go to their position on a straight line from the assembled
 configuration, in steps of at most STRIDE, as in :func:`.loop_recursion.approach`; the assembly mode
-does not depend on what was computed before. Where that fails, because the position is out of reach,
-nearly singular, or not within FARTHEST, the last configuration is NaN, and so is everything that is
-computed from it.
+does not depend on what was computed before. Where that fails, because the position is out of reach
+or nearly singular, the last configuration is NaN, and so is everything that is computed from it.
 
 Written in the subset that :mod:`c_translation` prints as C.
 """
@@ -18,10 +17,9 @@ from typing import Annotated, NamedTuple
 
 from ..core import Array, Field, Integers
 from .ball_charts import renew_charts
-from .loop_recursion import LONGEST_WAY, STRIDE
+from .loop_recursion import FARTHEST, LONGEST_WAY, STRIDE
 
 ATTEMPTS = 4  # calls of a recorded function, of some Newton steps each
-FARTHEST = 10.0  # rad or m; a longer way takes more strides than a cycle has time for
 
 
 class LoopMemory(NamedTuple):

@@ -11,7 +11,6 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.core import record_fields
 from multibody_dynamics.dynamics.mechanisms import loop_memory
 from multibody_dynamics.dynamics.rigid import trace_gravity_forces
-from multibody_dynamics.resources import share_directory
 
 MECHANISMS = {"five-bar": five_bar("a", "e"), "delta": delta()}
 
@@ -72,14 +71,3 @@ def test_nothing_is_known_after_a_failure_and_the_next_position_is_approached_ag
     loops.approach(q)
     assert loops.near(q)
     np.testing.assert_allclose(loops.memory.last, loops.model.configuration(q), atol=1e-12)
-
-
-def test_a_way_of_more_strides_than_a_cycle_has_time_for_is_not_gone():
-    """Both arms may turn without end, together."""
-    springs = share_directory() / "config" / "mechanisms" / "five_bar.yaml"
-    loops = Loops(dyn.mechanisms.load_robot(springs.with_suffix(".urdf"), springs))
-    for share, is_gone in ((0.99, True), (1.01, False)):
-        q = loops.model.home + share * loop_memory.FARTHEST
-        assert loops.model.reaches(q)
-        loops.approach(q)
-        assert np.isfinite(loops.memory.last).all() == is_gone
