@@ -310,8 +310,8 @@ class MultibodyModel:
         return np.ones(q.shape[:-1], dtype=bool)
 
     def within_reach(self, q: Array) -> Array:
-        """Positions (k, n): q (k, n) where the robot :meth:`reaches` it, otherwise the first that
-        it reaches when the way from `home` is halved again and again.
+        """Positions (k, n), rad or m: q (k, n) where the robot :meth:`reaches` it, otherwise the
+        first that it reaches when the way from `home` is halved again and again.
 
         Raises InputError if `home` is nearly singular.
         """

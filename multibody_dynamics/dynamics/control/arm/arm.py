@@ -228,6 +228,7 @@ class Arm(IndependentCopies):
         self.measured.estimator.design(q)
         self.laws.design(q)
         speed = top_speeds(self.model.limits.velocity)
+        assert self.laws.holds
         for row, stop in zip(self._stop_distances, self.laws.holds, strict=True):
             row[:] = stop_distances(stop, q, speed)
             stop.watch(self._resolutions, self.steps)

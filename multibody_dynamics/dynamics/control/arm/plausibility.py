@@ -55,8 +55,8 @@ from ..signals.encoder_steps import (
 from ..stability.loop_judgement import spread_poses
 
 CALIBRATION = 0.005  # rad or m, between the zeros of the encoders of a link and its motor
-BEYOND = 0.05
-SLACK = 0.1  # more would hide antagonists that are exchanged
+BEYOND = 0.05  # of the range of what sets a stiffness, besides CALIBRATION
+SLACK = 0.1  # of the travel of antagonists; more would hide that they are exchanged
 RIGID = 0.05  # rad or m, backlash and compliance of a joint that is called rigid
 NOTICED = 0.002  # rad or m
 CLEARLY = 36.0  # times the sum of squares
@@ -153,8 +153,8 @@ def load_springs(arm, s, q, theta, second):
 
 
 def excess_of_setting(a, s, theta, i):
-    """How far what sets the stiffness of joint i is beyond its range: the distance between two
-    antagonists, or the second motor."""
+    """rad or m, how far what sets the stiffness of joint i is beyond its range: the distance
+    between two antagonists, or the second motor."""
     if a.has_one_motor[i]:
         return 0.0
     j = a.first_motor[i] + 1
@@ -163,7 +163,7 @@ def excess_of_setting(a, s, theta, i):
 
 
 def allowed_excess(s, i):
-    """Of what sets the stiffness of joint i."""
+    """rad or m, how far beyond its range what sets the stiffness of joint i may be."""
     return CALIBRATION + BEYOND * (s.settings[i, 1] - s.settings[i, 0])
 
 

@@ -322,13 +322,13 @@ def joint_resonances(
     )
 
 
-def lowest_resonance(model: MultibodyModel, actuators: Actuators) -> float:
-    """rad/s, the lowest natural frequency of the links on their springs while all motors are
-    locked, in the middle of the joint range; inf for rigid joints and links without mass."""
+def lowest_resonance(model: MultibodyModel, actuators: Actuators, q: Array) -> float:
+    """rad/s, the lowest natural frequency of the links on their springs at q (n,) while all motors
+    are locked: det(K - w^2 M) = 0; inf for rigid joints and links without mass."""
     elastic = np.flatnonzero(~actuators.is_rigid)
     if not elastic.size:
         return np.inf
-    own, q = np.ix_(elastic, elastic), model.limits.middle
+    own = np.ix_(elastic, elastic)
     springs = at_rest(model, actuators, q, beyond="continue").hessian[own]
     # not of the springs relative to M, which is singular if the last link has no mass
     slowest = eigh(mass_matrix(model, q)[own], springs, eigvals_only=True)[-1]

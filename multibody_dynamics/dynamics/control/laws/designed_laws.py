@@ -55,8 +55,8 @@ class DesignedLaws(IndependentCopies):
     lowered : by law, the settings that :meth:`stabilise` had to change.
     undesigned : by law, why the last :meth:`design` failed; such a law cannot be started.
     adapts : whether the laws with an adaptation change their estimates, see :meth:`adapt`.
-    holds : the controllers that "hold" uses for torques on time, and for late ones; empty before
-        the first design. late : the second one, or None.
+    holds : the controllers that "hold" uses for torques on time, and for late ones; None before
+        the first design.
     tolerates_delay : whether "hold" is `late` now.
     """
 
@@ -81,11 +81,10 @@ class DesignedLaws(IndependentCopies):
         self.lowered: dict[str, dict[str, Any]] = {}
         self.undesigned: dict[str, str] = {}
         self.adapts, self.tolerates_delay = True, False
-        self.late: LateHoldController | None = None
         self._laws: dict[str, Controller] = {}
         self._plants = RestingPlants()
         self._own: dict[str, ImpedanceTarget] = {}  # of laws with live stiffness, by settings
-        self.holds: tuple[HoldController, ...] = ()  # for torques on time, and for late ones
+        self.holds: tuple[HoldController, LateHoldController] | None = None
         self._limit: Array = actuators.torque_limit
         self._step_torques: dict[str, Array] = {}  # by law
 
@@ -101,8 +100,7 @@ class DesignedLaws(IndependentCopies):
             law.lowerings = 0
         for name in self._own:
             self.renew_impedance(name)
-        if self.holds:
-            self.tolerate_delay(False)
+        self.tolerate_delay(False)
 
     def design(self, q: Array) -> None:
         """Design every law of `settings` for rest at q (n,).
@@ -131,17 +129,16 @@ class DesignedLaws(IndependentCopies):
         if self.on_links is not None:
             self._laws[ON_LINKS] = self.on_links
         self.adapt(self.adapts)
-        self.late = LateHoldController(self.model, self.actuators, q)
         hold = self._laws["hold"]
         assert isinstance(hold, HoldController)
-        self.holds = hold, self.late
+        self.holds = hold, LateHoldController(self.model, self.actuators, q)
         self.tolerates_delay = False
         self.limit(self._limit)
 
     def limit(self, torque: Array) -> None:
         """Let all laws know the limits (m,), in N m, on the torques that will be sent."""
         self._limit = torque
-        for law in (*self._laws.values(), *self.holds):
+        for law in (*self._laws.values(), *(self.holds or ())):
             law.limit(torque)
 
     def _steps_of(self, law: Controller, q: Array) -> Array:
@@ -295,9 +292,9 @@ class DesignedLaws(IndependentCopies):
         else:  # they may have changed while it was designed
             own = self.settings.controllers[name]
             _set(law, own.of(*own.live()))
-        if isinstance(law, HoldController):
+        if self.holds and isinstance(law, HoldController):
             law.watch(*self.holds[0].watched)
-            self.holds = law, *self.holds[1:]
+            self.holds = law, self.holds[1]
             self.tolerate_delay(self.tolerates_delay)
         law.limit(self._limit)
         self.adapt(self.adapts)
@@ -306,7 +303,13 @@ class DesignedLaws(IndependentCopies):
         """Choose the controller that "hold" uses from its next start on: the
         :class:`.LateHoldController` if torques are late, otherwise the law of `settings`."""
         self.tolerates_delay = is_late
-        self._laws["hold"] = self.holds[is_late]
+        if self.holds:
+            self._laws["hold"] = self.holds[is_late]
+
+    @property
+    def late(self) -> LateHoldController | None:
+        """The second one of `holds`."""
+        return self.holds[1] if self.holds else None
 
     def change(self, settings: FlatnessSettings, keep: str = "") -> str:
         """Use other settings from the next design on. Of the laws already designed, only those with

@@ -45,7 +45,8 @@ class LinearFeedbackSettings(ControllerSettings):
     disturbance_bandwidth: float = setting(120.0, unit="rad/s", bounds=(0.0, 1000.0),
         meaning="poles of the disturbance observers of motors and links, whose estimates are"
         " compensated; those of the links fall once they oscillate, to 0.8 times base_frequency or"
-        " the lowest resonance of the arm; 0: no compensation; always 0 without link encoders")
+        " the lowest resonance of the arm; at most 1 over the time between states; 0: no"
+        " compensation; always 0 without link encoders")
     disturbance_share: float = setting(SHARE, bounds=(0.0, 1.0),
         meaning="largest disturbance that is compensated, as a share of the motors' torque limits")
     adaptation: AdaptationSettings | None = setting(None, parts=AdaptationSettings,
@@ -57,7 +58,8 @@ class LinearFeedbackSettings(ControllerSettings):
         """rad/s, poles of the disturbance observers of the links once they have oscillated."""
         if not self.base_frequency:
             return self.disturbance_bandwidth
-        lowest = min(2.0 * np.pi * self.base_frequency, lowest_resonance(model, actuators))
+        own = lowest_resonance(model, actuators, self.position_of(model))
+        lowest = min(2.0 * np.pi * self.base_frequency, own)
         return min(self.disturbance_bandwidth, BASE_SHARE * lowest)
 
     def check(self) -> None:

@@ -75,7 +75,7 @@ SLOWEST = 5e-4  # rad/s or m/s; a slower desired motion is at rest
 SETTLED = 1.0  # s at rest before an estimate is held, besides 8 time constants of the low-pass
 AVERAGED = 0.2  # s, time constant of the mean at which it is held
 FADED = 0.1  # s, in which it is held or released
-LONGEST_STEP = 1.0  # times the time constant of a pole; slower states make estimates slower
+LONGEST_STEP = 1.0  # time constants of a pole, from one state to the next
 HALVINGS = 2  # of the lowered poles of the links, if they oscillate again
 
 

@@ -20,7 +20,7 @@ from ...core import Array, Field, Integers, compiled_exactly, inlined_exactly
 KNOWN = 2  # changes, after which the smallest one counts as the resolution
 SEEN = 1 + 2 * KNOWN  # a first position, and twice the changes
 RELAY = 3.0  # times its limit, by which a step may change a torque: less follows the steps
-FELT = 0.1  # times its limit, from which a step that changes a torque keeps a joint moving
+RESTLESS = 0.1  # times its limit, by which a step may change a torque: more keeps a joint moving
 COARSEST = 0.1  # rad or m, with 6 bits; a greater change is no step
 UNKNOWN = 1e30  # s, between edges
 SHORTEST = 1e-6  # s
@@ -118,11 +118,11 @@ def interpolate_speeds(p, s, qd, thetad):
 
 @inlined_exactly
 def calm_motors(p, s, thetad):
-    """Of the velocities of filters and those between edges, take the lower ones, where a step
-    changes a torque by FELT times its limit: the answer of the filter to each step keeps an arm
-    moving that should come to rest. Edges know no velocity while a motor turns back and forth."""
+    """Where a step changes a torque by more than RESTLESS times its limit, take the lower one of
+    the filter's velocity and that between edges, rad/s or m/s (m,), in place: the answer of the
+    filter to each step would keep an arm moving. A motor that turns back and forth has none."""
     for j in range(thetad.shape[0]):
-        if s.motor_step[j] > FELT * p.motor_resolution[j]:
+        if s.motor_step[j] > RESTLESS * p.motor_resolution[j]:
             speed = interpolated_speed(s, s.q.shape[0] + j)
             if not speed * thetad[j] > 0.0:
                 thetad[j] = 0.0

@@ -66,7 +66,9 @@ def test_the_lowest_resonance_is_that_of_the_plant_with_heavy_motors(make):
     robot = ElasticRobot(arm.model, replace(arm.actuators, actuators=locked))
     values, _ = robot.modes(arm.model.limits.middle)
     lowest = min(abs(value) for value in values if abs(value) > 1.0)
-    assert lowest_resonance(arm.model, arm.actuators) == pytest.approx(lowest, rel=1e-3)
+    assert lowest_resonance(arm.model, arm.actuators, arm.model.limits.middle) == pytest.approx(
+        lowest, rel=1e-3
+    )
 
 
 def test_a_last_link_without_mass_has_no_resonance():
@@ -74,16 +76,18 @@ def test_a_last_link_without_mass_has_no_resonance():
     shares = np.array([1.0, 0.0])[:, None, None]
     light = replace(arm.model, link_inertias=shares * arm.model.link_inertias)
     inertia = mass_matrix(light, light.limits.middle)[0, 0]
-    assert lowest_resonance(light, arm.actuators) == pytest.approx(np.sqrt(400.0 / inertia))
+    assert lowest_resonance(light, arm.actuators, light.limits.middle) == pytest.approx(
+        np.sqrt(400.0 / inertia)
+    )
     assert arms.law_of(arm._replace(model=light), law="motor_pd").compensation is not None
     none = replace(light, link_inertias=0.0 * light.link_inertias)
-    assert lowest_resonance(none, arm.actuators) == np.inf
+    assert lowest_resonance(none, arm.actuators, none.limits.middle) == np.inf
 
 
 def test_rigid_joints_have_no_resonance():
     arm = arms.linear_arm()
     rigid = Actuators(arm.model.joint_names, [Rigid(Motor(0.1))] * 2)
-    assert lowest_resonance(arm.model, rigid) == np.inf
+    assert lowest_resonance(arm.model, rigid, arm.model.limits.middle) == np.inf
 
 
 def test_the_inertia_felt_is_that_of_a_push_on_one_joint():

@@ -10,8 +10,8 @@ import pytest
 
 from multibody_dynamics.dynamics.control.signals.encoder_steps import (
     COARSEST,
-    FELT,
     KNOWN,
+    RESTLESS,
     ROUNDING,
     EncoderSteps,
     calm_motors,
@@ -106,7 +106,7 @@ def test_a_motor_is_not_faster_than_its_encoder_between_two_steps():
     """The filter answers the last step by a peak of 3 rad/s."""
     resolution = 0.01
     found, calm = record_fields.zeros(EncoderSteps, n=1, m=1), []
-    for felt in (0.9 * FELT, 1.1 * FELT):
+    for felt in (0.9 * RESTLESS, 1.1 * RESTLESS):
         needed = SimpleNamespace(motor_resolution=[resolution / felt])
         for k in range(100):
             shown = np.round(np.array([0.2e-3 * k]) / resolution) * resolution
