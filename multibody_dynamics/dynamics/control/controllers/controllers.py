@@ -599,6 +599,11 @@ class LinearFeedback(Controller):
         compensation.update(step, past.links, past.motors, past.torque, known, *wanted, springs)
 
     @property
+    def memory(self) -> tuple[Array, ...]:
+        own = () if self.compensation is None else self.compensation.memory
+        return (self.integral_torque, *own) if self._has_integral else own
+
+    @property
     def link_disturbance_bandwidth(self) -> float:
         """rad/s, poles of the disturbance observers of the links; 0 without compensation."""
         return 0.0 if self.compensation is None else self.compensation.link_bandwidth

@@ -47,35 +47,33 @@ def law_gradient(law: Controller, q: Array, rest: Rest, count: int | None = None
     n, m = law.actuators.n, len(law.actuators.motors)
     desired = np.zeros((5, n))
     desired[0] = q
-    law.reset()
-    law.stiffness[:] = rest.second
     inputs = np.concatenate((q, rest.theta, np.zeros(n + m)))
-    for _ in range(SETTLING):
-        _update(law, desired, inputs)
-    sent = law.torque.copy()
-    kept = [part.copy() for part in law.memory]
-    start = np.concatenate((inputs, sent, *(part.ravel() for part in kept)))
+    law.stiffness[:] = rest.second
+    _settle(law, desired, inputs)
+    start = np.concatenate((inputs, law.torque, *(part.ravel() for part in law.memory)))
     moved = 2 * (n + m)
     scales = DEVIATION * np.maximum(1.0, np.abs(start))
     scales[moved:] *= 100.0  # torques and momenta, on which laws depend linearly
-    at_rest = _after(law, desired, start)
+    at_rest = _after(law, desired, start, start)
     columns = np.zeros((len(at_rest), len(start[:count])))
     for k, scale in enumerate(scales[:count]):
         point = start.copy()
         point[k] += scale
-        above = _after(law, desired, point)
+        above = _after(law, desired, start, point)
         below = at_rest
         if k < moved:
             point[k] = start[k] - scale
-            below, scale = _after(law, desired, point), 2.0 * scale
+            below, scale = _after(law, desired, start, point), 2.0 * scale
         columns[:, k] = (above - below) / scale
     return LawGradient(columns[:m], columns[m:])
 
 
-def _after(law: Controller, desired: Array, point: Array) -> Array:
-    """Torque and memory after an update from `point`, the inputs of :class:`LawGradient`."""
+def _after(law: Controller, desired: Array, start: Array, point: Array) -> Array:
+    """Torque and memory after an update from `point`, the inputs of :class:`LawGradient`, of a law
+    that has rested at `start` before: monitors of oscillations see no other point."""
     n, m = law.actuators.n, len(law.actuators.motors)
     moved = 2 * (n + m)
+    _settle(law, desired, start[:moved])
     law.applied_torque[:] = point[moved : moved + m]
     begin = moved + m
     for part in law.memory:
@@ -83,6 +81,12 @@ def _after(law: Controller, desired: Array, point: Array) -> Array:
         begin += part.size
     _update(law, desired, point[:moved])
     return np.concatenate((law.torque, *(part.ravel() for part in law.memory)))
+
+
+def _settle(law: Controller, desired: Array, motion: Array) -> None:
+    law.reset()
+    for _ in range(SETTLING):
+        _update(law, desired, motion)
 
 
 def _update(law: Controller, desired: Array, motion: Array) -> None:
