@@ -77,7 +77,6 @@ FRICTION_ROW            their count
 springs_recursion       joint torques and motor loads of one state, for compiled code
 advance_filters         deflections of damped springs, some time later, for compiled code
 compiled_advance_filters  the same, compiled
-advance_bristles        bristles of links, some time later, for compiled code
 moved_bristles          one of them after a way, for compiled code
 add_slip                torques of slip elements, for compiled code
 by_kind                 one compiled function from those of all kinds
@@ -103,7 +102,7 @@ from .actuator_cycle import (
     resting_second_outputs,
 )
 from .actuator_description import described_kind, load_actuators
-from .actuator_tables import advance_bristles, friction, link_friction
+from .actuator_tables import friction, link_friction
 from .actuators import Actuators
 from .backlash import BacklashSpring
 from .damped_springs import advance_filters, compiled_advance_filters
@@ -155,8 +154,8 @@ __all__ = [
     "actuator_rows", "actuator_tables", "flat_map", "spring_tables", "friction",
     "link_friction", "friction_torque", "directed_friction", "moved_bristles", "friction_row",
     "FRICTION_ROW",
-    "springs_recursion", "advance_filters", "compiled_advance_filters", "advance_bristles",
-    "add_slip", "by_kind",
+    "springs_recursion", "advance_filters", "compiled_advance_filters", "add_slip",
+    "by_kind",
     # identification
     "JointSprings", "SpringColumns", "Positions", "Identified", "described_parts",
 ]  # fmt: skip

@@ -23,11 +23,14 @@ from .actuator_tables import (
     OWN,
     SECOND_OUTPUT_CLIPPED,
     SLIP_STATE,
-    compiled_advance_bristles,
 )
 from .actuators import Actuators
-from .damped_springs import compiled_advance_filters
-from .flat_map import compiled_feedforward, compiled_single_feedforward, compiled_springs
+from .flat_map import (
+    compiled_advance,
+    compiled_feedforward,
+    compiled_single_feedforward,
+    compiled_springs,
+)
 from .hysteresis import compiled_add_slip, compiled_follow_slip
 from .sampled_spring import piecewise
 from .spring_tables import spring_tables
@@ -113,8 +116,8 @@ class MotorFeedforward(IndependentCopies):
         their first two rates; written by the caller, initially constant in the middle of the range.
     deflection : (n,) state of the joints with dampers or hysteresis; NaN, the initial value, is
         replaced by the settled deflection at the next update.
-    states : `deflection`, behind it the torques of all slip elements, and behind these the bristles
-        of links, after the last `advance`.
+    states : `deflection`, behind it the torques of all slip elements after the last `update`, and
+        behind these the bristles of links after the last `advance`.
     result : (4, m), whose rows are `command`.
     carried : (3, n) Q, Q', Q'' that springs and rigid joints carry: `torque` and the friction of
         the links, along `state`; the array `torque` itself if there is no such friction.
@@ -158,12 +161,10 @@ class MotorFeedforward(IndependentCopies):
             self.torque, self.carried, self.stiffness, self.states, self.spring_deflection,
             self.load, self.result, self.flags,
         )  # fmt: skip
-        tables = (joints, laws, pieces, None)
-        self._advance = BoundCall(compiled_advance_filters, *tables, self.carried, self.states)
-        along = joints, self.state, self.states
-        self._advance_bristles = BoundCall(compiled_advance_bristles, *along)
-        self._has_bristles = bool(actuators.bristle_state.any())
-        self._has_memory = bool(actuators.has_memory.any())
+        self._advance = BoundCall(
+            compiled_advance, joints, laws, pieces, None, self.state, self.carried, self.states
+        )
+        self._depends_on_time = bool(actuators.is_damped.any() or actuators.bristle_state.any())
         self.advance(0.0)  # compiles
         self.settle()
 
@@ -173,12 +174,10 @@ class MotorFeedforward(IndependentCopies):
         return self.command
 
     def advance(self, dt: float) -> None:
-        """Advance damped deflections by dt in s, and slip elements, under the torques that they
-        carry, and the bristles of links along `state`."""
-        if self._has_memory:
+        """Advance damped deflections by dt in s under the torques that they carry, and the bristles
+        of links along `state`; slip elements follow the torque in every `update`."""
+        if self._depends_on_time:
             self._advance(dt)
-        if self._has_bristles:
-            self._advance_bristles(dt)
 
     def settle(self) -> None:
         """Settle damped deflections and relax slip elements and bristles at the next update, as at

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import Array, compiled, inlined
+from ..core import Array, inlined
 from .friction_law import (
     COULOMB,
     COULOMB_VELOCITY,
@@ -146,9 +146,6 @@ def advance_bristles(joints, state, filtered, dt):
             k = int(joints[i, BRISTLE_STATE])
             way = dt * (state[1, i] + 0.5 * dt * (state[2, i] + dt * state[3, i] / 3.0))
             filtered[k] = moved_bristles(filtered[k], way, joints[i, PRESLIDING])
-
-
-compiled_advance_bristles = compiled(advance_bristles)
 
 
 @inlined

@@ -10,8 +10,7 @@ along the motion; see :meth:`.Actuator.deflection_after`.
 from math import expm1, isnan
 
 from ..core import compiled, inlined
-from .actuator_tables import DAMPING, SLIP_STATE, SPRING
-from .hysteresis import advance_slip, slip_columns
+from .actuator_tables import DAMPING, SPRING
 from .spring_tables import DEGREE, spring_deflection, spring_deflection_motion, spring_law
 
 
@@ -64,8 +63,7 @@ def _settled_deflection(laws, pieces, own, k, damping, torque):
 
 @inlined
 def advance_filters(joints, laws, pieces, own, torque, filtered, dt):
-    """Advance the deflections `filtered` (n,) of damped springs by dt in s under `torque` (3, n),
-    and those of springs with slip elements, whose states follow in `filtered`, to this torque.
+    """Advance the deflections `filtered` (n,) of damped springs by dt in s under `torque` (3, n).
 
     NaN is first replaced by the settled deflection; with dt = 0 nothing else happens.
     """
@@ -77,9 +75,6 @@ def advance_filters(joints, laws, pieces, own, torque, filtered, dt):
                 filtered[i] = _settled_deflection(laws, pieces, own, k, damping, Q)
             if dt != 0.0:
                 filtered[i] = _deflection_after(laws, pieces, own, k, damping, filtered[i], Q, dt)
-        elif joints[i, SLIP_STATE] != 0.0 and dt != 0.0:
-            first, count = slip_columns(joints, i)
-            advance_slip(joints, i, laws, pieces, own, k, torque[0, i], filtered, first, count)
 
 
 @inlined

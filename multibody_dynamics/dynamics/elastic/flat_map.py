@@ -12,7 +12,8 @@ infeasible stiffness is clipped to the nearest feasible value, and flags report 
 """
 
 from ..core import compiled, inlined
-from .actuator_tables import LinkRows, MotorArrays, add_link_friction
+from .actuator_tables import LinkRows, MotorArrays, add_link_friction, advance_bristles
+from .damped_springs import advance_filters
 from .kinds import KINDS, by_kind
 
 _feedforward_of_joint = by_kind("feedforward")
@@ -64,6 +65,15 @@ def single_feedforward_cycle(
         )
 
 
+@inlined
+def advance_states(joints, laws, pieces, own, state, torque, filtered, dt):
+    """Advance the states `filtered` of a feedforward by dt in s: deflections of damped springs
+    under `torque` (3, n), and bristles of links along `state` (4 or more, n). Slip elements have
+    followed the torque already."""
+    advance_filters(joints, laws, pieces, own, torque, filtered, dt)
+    advance_bristles(joints, state, filtered, dt)
+
+
 # The plant passes the rows of its packed state one by one; a tuple of arrays costs time
 @inlined
 def springs_recursion(
@@ -84,4 +94,5 @@ def springs_recursion(
 
 compiled_feedforward = compiled(feedforward_cycle)
 compiled_single_feedforward = compiled(single_feedforward_cycle)
+compiled_advance = compiled(advance_states)
 compiled_springs = compiled(springs_recursion)

@@ -26,7 +26,7 @@ from ..core import InputError, compiled, inlined
 from .actuator_tables import MOTOR, OWN, SLIP_STATE
 from .friction_law import one_number
 from .kinematic_error import HARMONIC_ROW, PARTS
-from .spring_tables import spring_deflection, spring_law
+from .spring_tables import deflection_rates, spring_deflection, spring_law
 
 
 @dataclass(frozen=True)
@@ -65,36 +65,46 @@ def slip_columns(joints, i):
 def _slipped(h, stiffness, limit, x, side):
     """The torque of an element after the displacement x in the direction `side` (1 or -1), and its
     first and second derivatives."""
-    y, far = side * h / limit, side * x * stiffness / limit
-    sticking = min(max(CORNER - y, 0.0), far)
-    y += sticking
-    far -= sticking
-    if y < CORNER:
-        return side * limit * y, stiffness, 0.0
-    width = 1.0 - CORNER
-    w = (y - CORNER) / width
+    corner, width, start, far = (
+        CORNER * limit,
+        (1.0 - CORNER) * limit,
+        side * h,
+        side * stiffness * x,
+    )
+    if start + far < corner:
+        return h + stiffness * x, stiffness, 0.0
+    w = max(start - corner, 0.0) / width
+    far -= max(corner - start, 0.0)
     if far > 0.0 and w < 1.0:
         t = np.tanh(far / width)
         w = (w + t) / (1.0 + w * t)
     share = 1.0 - w * w
-    curvature = -2.0 * w * share * side * stiffness * stiffness / (limit * width)
-    return side * limit * (CORNER + width * w), stiffness * share, curvature
+    curvature = -2.0 * w * share * side * stiffness * stiffness / width
+    return side * (corner + width * w), stiffness * share, curvature
 
 
 @inlined
-def _solved(joints, i, laws, pieces, own, k, Q, filtered, first, count):
-    """The displacement x since the state at which springs and elements carry Q together.
+def slipping_deflection(joints, i, laws, pieces, own, k, torque, filtered, first, count):
+    """phi, phi', phi'' under `torque` = (Q, Q', Q'') of a spring with `count` slip elements, which
+    are described in columns from `first` on; moves all of them there. NaN is first replaced by
+    relaxed elements.
 
-    Elements soften as they slide, so Newton's method approaches x from one side if the spring is
-    linear; one that hardens is nearly linear over a cycle.
+    Elements soften as they slide, so Newton's method approaches x, the displacement since the last
+    torque, from one side if the spring is linear; one that hardens is nearly linear over a cycle.
     """
-    x, state, phi = 0.0, int(joints[i, SLIP_STATE]), filtered[i]
-    rest = Q - spring_law(laws, pieces, own, k, phi)[0]
+    Q, Qd, Qdd = torque
+    state = int(joints[i, SLIP_STATE])
+    if isnan(filtered[i]):
+        filtered[i] = spring_deflection(laws, pieces, own, k, Q, 0.0)
+        for e in range(count):
+            filtered[state + e] = 0.0
+    x, phi = 0.0, filtered[i]
+    carried, slope, curvature, _ = spring_law(laws, pieces, own, k, phi)
+    rest = Q - carried
     for e in range(count):
         rest -= filtered[state + e]
     side = 1.0 if rest >= 0.0 else -1.0
     for _ in range(SLIP_ITERATIONS):
-        carried, slope, _, _ = spring_law(laws, pieces, own, k, phi + x)
         for e in range(count):
             column = first + SLIP_ROW * e
             stiffness, limit = joints[i, column + SLIP_STIFFNESS], joints[i, column + SLIP_TORQUE]
@@ -103,26 +113,12 @@ def _solved(joints, i, laws, pieces, own, k, Q, filtered, first, count):
             slope += h1
         step = (Q - carried) / slope
         x += step
+        carried, slope, curvature, _ = spring_law(laws, pieces, own, k, phi + x)
         if abs(step) <= SLIP_RESOLUTION:
             break
-    return x
-
-
-@inlined
-def slipping_deflection(joints, i, laws, pieces, own, k, torque, filtered, first, count):
-    """phi, phi', phi'' under `torque` = (Q, Q', Q'') of a spring with `count` slip elements, which
-    are described in columns from `first` on. NaN is first replaced by relaxed elements."""
-    Q, Qd, Qdd = torque
-    state = int(joints[i, SLIP_STATE])
-    if isnan(filtered[i]):
-        filtered[i] = spring_deflection(laws, pieces, own, k, Q, 0.0)
-        for e in range(count):
-            filtered[state + e] = 0.0
-    x = _solved(joints, i, laws, pieces, own, k, Q, filtered, first, count)
     side = 1.0 if x >= 0.0 else -1.0
     following = Qd if Qd != 0.0 else Qdd
     onwards = 1.0 if following >= 0.0 else -1.0
-    _, slope, curvature, _ = spring_law(laws, pieces, own, k, filtered[i] + x)
     for e in range(count):
         column = first + SLIP_ROW * e
         stiffness, limit = joints[i, column + SLIP_STIFFNESS], joints[i, column + SLIP_TORQUE]
@@ -130,21 +126,10 @@ def slipping_deflection(joints, i, laws, pieces, own, k, torque, filtered, first
         _, h1, h2 = _slipped(h, stiffness, limit, 0.0, onwards)
         slope += h1
         curvature += h2
-    phid = Qd / slope
-    return filtered[i] + x, phid, (Qdd - curvature * phid * phid) / slope
-
-
-@inlined
-def advance_slip(joints, i, laws, pieces, own, k, Q, filtered, first, count):
-    """Move spring and slip elements to where they carry Q together."""
-    x = _solved(joints, i, laws, pieces, own, k, Q, filtered, first, count)
-    side, state = 1.0 if x >= 0.0 else -1.0, int(joints[i, SLIP_STATE])
-    for e in range(count):
-        column = first + SLIP_ROW * e
-        stiffness, limit = joints[i, column + SLIP_STIFFNESS], joints[i, column + SLIP_TORQUE]
-        h, _, _ = _slipped(filtered[state + e], stiffness, limit, x, side)
         filtered[state + e] = h
-    filtered[i] += x
+    filtered[i] = phi + x
+    phid, phidd = deflection_rates(slope, curvature, Qd, Qdd)
+    return phi + x, phid, phidd
 
 
 @inlined

@@ -42,7 +42,7 @@ START = 0
 POTENTIAL = 1
 COEFFICIENT = 2
 
-_EPS = float(np.finfo(np.float64).eps)
+RESOLUTION = 1e-10  # rad or m; the step to it has cubed the error, to less than rounding
 
 
 class SpringTables(NamedTuple):
@@ -195,33 +195,45 @@ def spring_energy(laws, pieces, own, k, phi):
 
 
 @inlined
-def spring_deflection(laws, pieces, own, k, torque, guess):
-    """phi with s(phi) = torque of spring k, by Newton's method from the guess or by bisection."""
+def loaded_spring(laws, pieces, own, k, torque, guess):
+    """phi with s(phi) = torque of spring k, and s' and s'' there, by Halley's method from the guess
+    or by bisection."""
     if laws[k, DEGREE] == 1.0:
-        return torque / pieces[int(laws[k, FIRST]), COEFFICIENT + 1]
+        slope = pieces[int(laws[k, FIRST]), COEFFICIENT + 1]
+        return torque / slope, slope, 0.0
     lower, upper = laws[k, LOWER], laws[k, UPPER]
     if torque < laws[k, LEAST]:
-        return lower + (torque - laws[k, LEAST]) / law_on_travel(laws, pieces, own, k, lower)[1]
+        slope = law_on_travel(laws, pieces, own, k, lower)[1]
+        return lower + (torque - laws[k, LEAST]) / slope, slope, 0.0
     if torque > laws[k, GREATEST]:
-        return upper + (torque - laws[k, GREATEST]) / law_on_travel(laws, pieces, own, k, upper)[1]
+        slope = law_on_travel(laws, pieces, own, k, upper)[1]
+        return upper + (torque - laws[k, GREATEST]) / slope, slope, 0.0
     if not isfinite(upper - lower):
         lower, upper = _bracket(laws, pieces, own, k, torque)
-    resolution = 2.0 * _EPS * max(abs(lower), abs(upper))
-    phi = guess if lower <= guess <= upper else 0.5 * (lower + upper)
+    phi, slope, curvature = guess if lower <= guess <= upper else 0.5 * (lower + upper), 0.0, 0.0
     for _ in range(200):
-        s, slope, _, _ = law_on_travel(laws, pieces, own, k, phi)
+        s, slope, curvature, s3 = law_on_travel(laws, pieces, own, k, phi)
         if s >= torque:
             upper = phi
         if s <= torque:
             lower = phi
-        better = phi - (s - torque) / slope
+        rest = torque - s
+        better = phi + rest * slope / (slope * slope + 0.5 * curvature * rest)
         if not lower <= better <= upper:
             better = 0.5 * (lower + upper)
-        step = abs(better - phi)
+        step = better - phi
         phi = better
-        if step <= resolution:
+        if abs(step) <= RESOLUTION:
+            slope += (curvature + 0.5 * s3 * step) * step
+            curvature += s3 * step
             break
-    return phi
+    return phi, slope, curvature
+
+
+@inlined
+def spring_deflection(laws, pieces, own, k, torque, guess):
+    """phi with s(phi) = torque of spring k."""
+    return loaded_spring(laws, pieces, own, k, torque, guess)[0]
 
 
 @inlined
@@ -234,10 +246,8 @@ def deflection_rates(s1, s2, Qd, Qdd):
 @inlined
 def spring_deflection_motion(laws, pieces, own, k, torque, guess):
     """phi, phi', phi'' of spring k at `torque` = (Q, Q', Q'')."""
-    Q, Qd, Qdd = torque
-    phi = spring_deflection(laws, pieces, own, k, Q, guess)
-    _, s1, s2, _ = spring_law(laws, pieces, own, k, phi)
-    phid, phidd = deflection_rates(s1, s2, Qd, Qdd)
+    phi, s1, s2 = loaded_spring(laws, pieces, own, k, torque[0], guess)
+    phid, phidd = deflection_rates(s1, s2, torque[1], torque[2])
     return phi, phid, phidd
 
 

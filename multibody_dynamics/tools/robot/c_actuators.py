@@ -14,8 +14,6 @@ from ...dynamics.elastic import (
     Actuators,
     actuator_rows,
     add_slip,
-    advance_bristles,
-    advance_filters,
     flat_map,
     friction,
     link_friction,
@@ -55,12 +53,9 @@ def _entries(actuators: Actuators, tables: Mapping[str, Any]) -> list[Entry]:
             "q": row(n), "qd": row(n), "theta": row(m), "thetad": row(m), "torque": row(n),
             "rate": row(n), "K": row(n), "load": row(m), "deflection": row(m),
         }, "Torques of the springs at a measured state, their stiffness, and loads of the motors."),
-        Entry("robot_advance_springs", advance_filters, common | {
-            "torque": row(3, n), "filtered": states, "dt": "double",
-        }, "Deflections of damped springs, dt later, and of slip elements."),
-        Entry("robot_advance_bristles", advance_bristles, common | {
-            "state": row(5, n), "filtered": states, "dt": "double",
-        }, "Bristles of links along a motion, dt later."),
+        Entry("robot_advance_states", flat_map.advance_states, common | {
+            "state": row(5, n), "torque": row(3, n), "filtered": states, "dt": "double",
+        }, "Deflections of damped springs, and bristles of links along a motion, dt later."),
         Entry("robot_add_slip", add_slip, common | {
             "filtered": states, "torque": row(n), "load": row(m),
         }, "Torques of slip elements, added to those of springs and to loads of motors."),

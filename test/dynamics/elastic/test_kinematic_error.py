@@ -52,6 +52,14 @@ def test_the_spring_feels_the_motor_where_it_must_be():
                                atol=1e-12)  # fmt: skip
 
 
+def test_an_error_that_almost_turns_the_joint_back_is_inverted_all_the_same():
+    steep = replace(JOINT, kinematic_error=(GearHarmonic(2.0, "motor", 4e-3),))  # slope 0.8
+    state, torque = (np.array(x) for x in zip(*map(along, np.linspace(0.0, 3.0, 301)), strict=True))
+    theta = motor_motion(Actuators(("a",), (steep,)), state, torque).position[:, 0]
+    wanted = state[:, 0, 0] + torque[:, 0, 0] / 400.0
+    np.testing.assert_allclose(theta + 4e-3 * np.sin(2.0 * GEAR * theta), wanted, atol=1e-15)
+
+
 def test_the_rates_are_derivatives_of_the_position():
     h, at = 1e-5, 0.37
     states, torques = (np.array(x) for x in zip(*(along(at + k * h) for k in (-1, 0, 1)),

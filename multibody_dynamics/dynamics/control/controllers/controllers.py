@@ -173,7 +173,6 @@ class Controller(IndependentCopies, ABC):
         self._unobserved = 0.0  # s since disturbances were observed
         self.lead = 0.0
         self._inverse = inverse_solver(model)
-        self._has_memory = bool(actuators.has_memory.any() or actuators.bristle_state.any())
         self._desired, self._ahead = np.zeros((2, 5, n))
         self._links, self._motors = np.zeros((2, n)), np.zeros((2, m))
         self._past: Past | None = None
@@ -401,8 +400,7 @@ class Controller(IndependentCopies, ABC):
         if self.stiffness.size:
             flat.stiffness[:] = self.stiffness
         torque = self._feedforward(flat)
-        if self._has_memory:
-            flat.advance(self.period)
+        flat.advance(self.period)
         return torque
 
     @abstractmethod

@@ -26,7 +26,6 @@ from ...elastic import (
     Actuators,
     MotorFeedforward,
     actuator_rows,
-    actuator_tables,
     by_kind,
     compiled_advance_filters,
 )
@@ -83,7 +82,6 @@ class VirtualSprings(IndependentCopies):
         self.stiffness: Array = self._unloaded.stiffness
         self.present: Array = self.stiffness.copy()
         joints, _, laws, pieces = actuator_rows(actuators)
-        joints[:, actuator_tables.SLIP_STATE] = 0.0  # virtual springs have no hysteresis
         tables = (joints, laws, pieces, None)
         self._update = partial(
             virtual_springs, *tables, self.present, self._unloaded.result, self.force[0],

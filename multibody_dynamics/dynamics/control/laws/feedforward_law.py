@@ -119,13 +119,15 @@ class FeedforwardLaw(IndependentCopies):
         self._weightless.move_base(pose, rates)
 
     def advance(self, dt: float) -> None:
-        """Advance the deflections of damped springs by dt in s, under the torque of the last
-        update."""
-        self._springs["full"].advance(dt)  # the other variants ignore damping
+        """Advance the deflections of damped springs and the bristles of links by dt in s, under the
+        torque of the last update."""
+        for springs in self._springs.values():
+            springs.advance(dt)
 
     def settle(self) -> None:
         """Start a new motion: damped springs are assumed settled at the next update."""
-        self._springs["full"].settle()
+        for springs in self._springs.values():
+            springs.settle()
 
     def hold(self, q: Array) -> None:
         """Compute every output for rest at q (n,), with settled springs and no wrenches."""

@@ -37,7 +37,7 @@ from ..kinematic_error import GEAR_ITERATIONS, PARTS, GearHarmonic, gear_input, 
 from ..motor import Motor, one_number
 from ..part_description import read_hysteresis, read_kinematic_error, read_motor, read_spring
 from ..spring_columns import JointSprings, Positions, SpringColumns
-from ..spring_tables import spring_deflection, spring_deflection_motion, spring_law
+from ..spring_tables import loaded_spring, spring_deflection_motion, spring_law
 from ..springs import Beyond, Spring
 
 
@@ -99,8 +99,7 @@ def virtual_series_spring(
         s, s1, _, _ = spring_law(laws, pieces, own, k, x[i])
         rate[i], slope[i], rest[i] = (F - s) / damping, s1, 0.0
     else:
-        x[i] = spring_deflection(laws, pieces, own, k, F, x[i])
-        _, s1, s2, _ = spring_law(laws, pieces, own, k, x[i])
+        x[i], s1, s2 = loaded_spring(laws, pieces, own, k, F, x[i])
         rate[i], slope[i] = Fd / s1, s1
         rest[i] = s2 * rate[i] * rate[i]
 

@@ -64,8 +64,7 @@ static void map_motion(robot_controller *c, robot_feedforward *flat, double dt)
             flat->result[3][j] -= left * robot_motor_friction(j, flat->result[1][j], flat->load[j]);
         }
     }
-    robot_advance_springs(flat->carried, flat->filtered, dt);
-    robot_advance_bristles(flat->state, flat->filtered, dt);
+    robot_advance_states(flat->state, flat->carried, flat->filtered, dt);
 }
 
 static void observe_disturbances(robot_controller *c, double elapsed)

@@ -177,6 +177,22 @@ def test_deflections_of_damped_springs_advance_and_settle(model, others):
     np.testing.assert_allclose(law.motor.position[0], state()[0, 0] + phi[0], rtol=1e-11)
 
 
+@pytest.mark.parametrize("variant", dyn.elastic.VARIANTS)
+def test_links_remember_their_motion_under_every_variant_until_it_settles(model, variant):
+    bent = dyn.elastic.Friction(coulomb=2.0, presliding=0.01)
+    spring = dyn.elastic.LinearSpring(900.0)
+    joint = dyn.elastic.SeriesElastic(motor(0.3), spring, link_friction=bent)
+    law = FeedforwardLaw(model, dyn.Actuators(NAMES, (joint,) * 3), variant=variant)
+    law.desired[1] = 0.5, -0.5, 0.5
+    law.update()
+    law.advance(1.0)
+    law.update()
+    np.testing.assert_allclose(law.torque[0] - law.joint_torque, [2.0, -2.0, 2.0], rtol=1e-12)
+    law.settle()
+    law.update()
+    np.testing.assert_array_equal(law.torque[0], law.joint_torque)
+
+
 def test_motors_of_a_joint_share_the_gravity_compensated_by_the_robot(model, others):
     laws = [updated(model, others, gravity_compensated_by_robot=left) for left in (0, 1)]
     left = laws[0].motor.torque - laws[1].motor.torque
