@@ -10,13 +10,13 @@ the same in every cycle are looked at once here; calls hand over a table of thei
 
 import hashlib
 from collections.abc import Callable
-from types import SimpleNamespace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .compilation import IS_COMPILED, MACHINE_CODE, compiled_exactly
-from .independent_copies import IndependentCopies
+from .independent_copies import IndependentCopies, described, restored
 
 if IS_COMPILED:
     import numba
@@ -72,71 +72,69 @@ class _Table:
         return f"numbers[{len(self.numbers) - 1}]"
 
 
-class BoundCall(IndependentCopies):
+class BoundCall(partial[Any], IndependentCopies):
     """`function` with its first arguments given, like functools.partial: `bound(*others)`.
 
     function : compiled, does not keep or return arrays. arguments : arrays, which must stay where
     they are, numbers, which are fixed, None, records of these, and `...`, outside of records, for
     each of those that calls hand over first, before the others. With an array that is not
     contiguous, or neither of float64 nor of int64, calls are as fast as those of the function.
-    func, args : the function and its given arguments.
 
     Raises TypeError for `...` within a record, and when called with too few arguments.
     """
 
-    def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
-        self.func, self.args = function, arguments
-        self._bind()
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    _numbers: Any  # to which the table refers
 
-    def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        return {name: state[name] for name in ("func", "args")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        self._bind()
-
-    def __call__(self, *others: Any) -> Any:
-        here = self._here
-        return here.call(here.table, *others)
-
-    def _bind(self) -> None:
-        """Find the compiled call; its table holds only in this process, and for these arrays."""
+    def __new__(cls, function: Callable[..., Any], *arguments: Any) -> "BoundCall":
         own = _Table()
-        given = ", ".join(map(own.expression, self.args))
+        given = ", ".join(map(own.expression, arguments))
         numbers = np.array(own.numbers, dtype=np.float64)
         own.entries[0] = numbers.ctypes.data
-        is_bound = IS_COMPILED and own.is_complete
-        self._here = SimpleNamespace(
-            call=self._compiled(given, own) if is_bound else self._unbound,
-            table=np.array(own.entries, dtype=np.int64),
-            numbers=numbers,
-        )
+        if IS_COMPILED and own.is_complete:
+            call = _compiled(function, given, own)
+            made = super().__new__(cls, call, np.array(own.entries, dtype=np.int64))
+        else:
+            made = super().__new__(cls, _unbound, function, arguments)
+        made.function, made.arguments, made._numbers = function, arguments, numbers
+        return made
 
-    def _unbound(self, table: Any, *others: Any) -> Any:
-        left = iter(others)
-        try:
-            given = [next(left) if each is ... else each for each in self.args]
-        except StopIteration:
-            least = sum(each is ... for each in self.args)
-            raise TypeError(
-                f"{self.func.__name__}: expected at least {least} arguments, got {len(others)}"
-            ) from None
-        return self.func(*given, *left)
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A table of addresses holds only in this process, and for these arrays."""
+        return _restored, described((self.function, self.arguments))
 
-    def _compiled(self, given: str, own: _Table) -> Callable[..., Any]:
-        """The function of the table and the other arguments, from the cache if it is there."""
-        module, name = self.func.__module__, self.func.__qualname__
-        scope = {"carray": numba.carray, "function": self.func, **POINTERS, **own.records}
-        source = (
-            f"def bound({', '.join(['table', *own.left, '*others'])}):\n"
-            f"    numbers = carray(f(table[0]), ({len(own.numbers)},))\n"
-            f"    return function({given}, *others)\n"
-        )
-        key = f"{name}.bound.{hashlib.sha256(source.encode()).hexdigest()[:16]}"
-        if (module, key) in MACHINE_CODE:
-            return MACHINE_CODE[module, key]
-        exec(source, scope)
-        made: Any = scope["bound"]
-        made.__module__, made.__qualname__ = module, key
-        return compiled_exactly(made)
+
+def _restored(*described: Any) -> BoundCall:
+    function, arguments = restored(described)
+    return BoundCall(function, *arguments)
+
+
+def _unbound(function: Callable[..., Any], arguments: tuple[Any, ...], *others: Any) -> Any:
+    left = iter(others)
+    try:
+        given = [next(left) if each is ... else each for each in arguments]
+    except StopIteration:
+        least = sum(each is ... for each in arguments)
+        raise TypeError(
+            f"{function.__name__}: expected at least {least} arguments, got {len(others)}"
+        ) from None
+    return function(*given, *left)
+
+
+def _compiled(function: Callable[..., Any], given: str, own: _Table) -> Callable[..., Any]:
+    """The function of the table and the other arguments, from the cache if it is there."""
+    module, name = function.__module__, function.__qualname__
+    scope = {"carray": numba.carray, "function": function, **POINTERS, **own.records}
+    source = (
+        f"def bound({', '.join(['table', *own.left, '*others'])}):\n"
+        f"    numbers = carray(f(table[0]), ({len(own.numbers)},))\n"
+        f"    return function({given}, *others)\n"
+    )
+    key = f"{name}.bound.{hashlib.sha256(source.encode()).hexdigest()[:16]}"
+    if (module, key) in MACHINE_CODE:
+        return MACHINE_CODE[module, key]
+    exec(source, scope)
+    made: Any = scope["bound"]
+    made.__module__, made.__qualname__ = module, key
+    return compiled_exactly(made)

@@ -31,10 +31,10 @@ class IndependentCopies:
     """
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: _described(value) for name, value in self.__dict__.items()}
+        return {name: described(value) for name, value in self.__dict__.items()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update((name, _restored(value)) for name, value in state.items())
+        self.__dict__.update((name, restored(value)) for name, value in state.items())
 
     def __copy__(self: Self) -> Self:
         return deepcopy(self)
@@ -71,12 +71,12 @@ class _Partial:
     """A function with arguments, of which some are views."""
 
     def __init__(self, bound: partial[Any]) -> None:
-        self.function = _described(bound.func)
-        self.arguments = _described(bound.args), _described(bound.keywords)
+        self.function = described(bound.func)
+        self.arguments = described(bound.args), described(bound.keywords)
 
     def restored(self) -> partial[Any]:
-        arguments, keywords = map(_restored, self.arguments)
-        return partial(_restored(self.function), *arguments, **keywords)
+        arguments, keywords = map(restored, self.arguments)
+        return partial(restored(self.function), *arguments, **keywords)
 
 
 class _MachineCode:
@@ -90,22 +90,22 @@ class _MachineCode:
         return MACHINE_CODE[self.name]
 
 
-def _described(value: Any) -> Any:
+def described(value: Any) -> Any:
     """The value, or in its place what a copy or pickle keeps as it is."""
     if isinstance(value, np.ndarray):
         return _described_array(value)
-    if isinstance(value, partial):
+    if type(value) is partial:
         return _Partial(value)
     name = str(getattr(value, "__module__", "")), str(getattr(value, "__qualname__", ""))
     if name in MACHINE_CODE and MACHINE_CODE[name] is value:
         return _MachineCode(name)
-    return _mapped(_described, value)
+    return _mapped(described, value)
 
 
-def _restored(value: Any) -> Any:
+def restored(value: Any) -> Any:
     if isinstance(value, _View | _Partial | _MachineCode):
         return value.restored()
-    return _mapped(_restored, value)
+    return _mapped(restored, value)
 
 
 def _described_array(array: np.ndarray[Any, Any]) -> Any:

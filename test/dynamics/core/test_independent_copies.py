@@ -226,7 +226,9 @@ def parts(root: Any) -> Iterator[tuple[str, Any]]:
 
 
 def contents(value: Any) -> Iterator[tuple[Any, Any]]:
-    if isinstance(value, partial):
+    if isinstance(value, core.BoundCall):  # and not its table of addresses
+        yield from enumerate(value.arguments)
+    elif isinstance(value, partial):
         yield from enumerate((*value.args, *value.keywords.values()))
     elif isinstance(value, MethodType):
         yield "self", value.__self__
