@@ -48,8 +48,9 @@ class ArmSettings:
         " than this many times its velocity limit, as when two publishers send different states; 0:"
         " accept any position")
     frozen_distance: float = setting(0.05, unit="rad or m", bounds=(0.0, 10.0), live=True,
-        meaning="distance by which the motor of a link, the link of a motor, or the reference may"
-        " move on while a position repeats exactly; its side then counts as missing; 0: never")
+        meaning="distance by which the reference or, beyond what the spring between them bends, the"
+        " motor of a link or the link of a motor may move on while a position repeats exactly; its"
+        " side then counts as missing; 0: never")
     tracking_tolerance: float = setting(0.2, unit="rad or m", bounds=(0.0, 10.0), live=True,
         meaning="bring the arm to a damped stop if a joint is further than this from its reference;"
         " 0: no limit")
@@ -60,7 +61,7 @@ class ArmSettings:
         meaning="resume following without ~/enable once missing states are back and the robot is at"
         " rest")
     recovery_speed: float = setting(0.1, unit="rad/s or m/s", bounds=(0.0, 10.0), live=True,
-        meaning="the robot is considered at rest when every motor is slower than this")
+        meaning="the robot is considered at rest when every joint and motor is slower than this")
     recovery_limit: int = setting(5, bounds=(0, 1000), live=True,
         meaning="number of automatic recoveries within recovery_window after which the robot stays"
         " stopped until ~/enable is called; 0: no limit")

@@ -473,7 +473,7 @@ def test_estimates_of_masses_are_kept_or_forgotten_on_request():
     assert masses() == known
     made.laws.adapt(True)
     made.restart()
-    closed_loop(made, arm, 0.1, push)
+    closed_loop(made, arm, 0.5, push)  # stopped first, until links and motors have rested
     assert masses() != known
     made.laws.forget_adaptation()
     np.testing.assert_allclose([mass for _, mass in masses()], [mass for _, mass in known])
