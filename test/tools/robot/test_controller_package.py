@@ -146,7 +146,7 @@ def test_as_many_recoveries_as_a_controller_can_count_are_counted(twins_of):
     for _ in range(MOST_RECOVERIES + 1):
         twins.run(20, links=False)
         assert twins.c.fault == "link states missing"
-        twins.run(320)
+        twins.run(120)
     assert twins.c.fault == "interrupted repeatedly"
     assert twins.states.count("holding") == MOST_RECOVERIES + 1
 

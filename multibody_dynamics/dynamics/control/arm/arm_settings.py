@@ -61,7 +61,7 @@ class ArmSettings:
         meaning="resume following without ~/enable once missing states are back and the robot is at"
         " rest")
     recovery_speed: float = setting(0.1, unit="rad/s or m/s", bounds=(0.0, 10.0), live=True,
-        meaning="the robot is considered at rest when every joint and motor is slower than this")
+        meaning="the robot is considered at rest when every motor is slower than this")
     recovery_limit: int = setting(5, bounds=(0, 1000), live=True,
         meaning="number of automatic recoveries within recovery_window after which the robot stays"
         " stopped until ~/enable is called; 0: no limit")

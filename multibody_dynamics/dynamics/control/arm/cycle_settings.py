@@ -186,7 +186,7 @@ class CycleSettings(NamedTuple):
         "rad or m, largest distance of a link from its reference; 0: any", within="[0, inf]"
     )]
     recovery_speed: Annotated[float, Field(
-        "rad/s or m/s, of joints and motors, below which following may resume after a stop",
+        "rad/s or m/s, of the motors, below which following may resume after a stop",
         within="(0, inf]",
     )]
     recovers: Annotated[int, Field(

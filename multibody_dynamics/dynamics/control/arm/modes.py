@@ -51,7 +51,6 @@ DAMPED_FOR = 1.0  # s, in which the damping after a failed stop fades
 EXPLAINED = 2.0  # times the external load: the motors and gravity, either of which it exceeds
 OVERLOADED_FOR = 0.1  # s; an oscillation of the springs changes its sign sooner
 AT_REST = 0.2  # s below the speed of rest; an oscillation exceeds this speed again sooner
-STIRS = 4.0  # times its duration, that a motion counts against rest: steps of encoders are short
 SLOWEST = 0.01  # rad/s or m/s; the speed of rest is never taken below this
 NEVER = -1e30  # s
 RECOVERIES = 1000  # that an arm in Python can count
@@ -170,11 +169,11 @@ class Rules(NamedTuple):
 
     follows : 0 if the arm only ever stops and holds. stops_on_links : 1 if link states alone
     suffice to stop it. link_timeout : s that a torque may act without feedback. recovers : 1 if it
-    follows again by itself after a passing fault. recovery_speed : below which joints and motors
-    count as at rest. recovery_limit : recoveries within recovery_window (s) after which the arm
-    stays stopped; 0 for no limit. tracking_tolerance : rad or m, 0 for none. latency_tolerance : s
-    from a sample to its torque, 0 for none. stop_speed_limit : of a stop, for all joints; 0: FASTER
-    and SHARE apply. stop_timeout : s until a stopped arm must be at rest. transfer_time,
+    follows again by itself after a passing fault. recovery_speed : below which every motor counts
+    as at rest. recovery_limit : recoveries within recovery_window (s) after which the arm stays
+    stopped; 0 for no limit. tracking_tolerance : rad or m, 0 for none. latency_tolerance : s from a
+    sample to its torque, 0 for none. stop_speed_limit : of a stop, for all joints; 0: FASTER and
+    SHARE apply. stop_timeout : s until a stopped arm must be at rest. transfer_time,
     stop_transfer_time : s, of the fade to the chosen law, and to any other. velocity : (n,) limits
     of the joints. stop_distance, late_distance : (n,) rad or m, to which the stop, and that for
     late torques, brings each joint from its velocity limit. external_load : (n,) N m or N, that is
@@ -259,7 +258,6 @@ class Memory(NamedTuple):
     damped_until: Annotated[Array, Field("s, after a stop that has failed")]
     overloaded_since: Annotated[Array, Field("s, since when a spring carries too much")]
     over_since: Annotated[Array, Field("s, since when a joint is faster than it may be")]
-    still: Annotated[Array, Field("s, for which all states have shown a stopped arm at rest")]
     rested: Annotated[Array, Field("s, for which the arm has been at rest on its own")]
     held: Annotated[Array, Field("N m or N, mean torques that hold it at rest", ("m",))]
     chatter: Annotated[Array, Field("s, for which each torque has jumped back and forth", ("m",))]
@@ -450,7 +448,6 @@ def begin_stop(p, s, qd, thetad):
     s.moving_since[0] = NEVER
     s.slow_since[0] = NEVER
     s.window_since[0] = NEVER
-    s.still[0] = 0.0
     for i in range(qd.shape[0]):
         limit = p.velocity[i] if p.velocity[i] < -NEVER else UNLIMITED_SPEED
         s.top_speed[i] = FASTER * s.speed[i] + SHARE * limit
@@ -538,7 +535,6 @@ def restart(p, s, now):
     s.overloaded_since[0] = NEVER
     s.late_at[0] = NEVER
     s.on_time[0] = now
-    s.still[0] = 0.0
     s.recovered[0] = 0
 
 
@@ -757,21 +753,8 @@ def _judge_stop(p, s, now, x):
     lacks_states = (
         x.lacks_links[0] or x.lacks_motors[0] or x.elapsed[0] > p.link_timeout or x.is_lost[0]
     )
-    _note_stillness(p, s, x, lacks_states)
-    if p.follows and s.still[0] >= AT_REST:
+    if p.follows and not lacks_states and x.is_settled[0] and are_motors_slow(p, x.thetad):
         _recover(p, s, now, x.qd, x.thetad)
-
-
-@inlined_exactly
-def _note_stillness(p, s, x, lacks_states):
-    """Note for how long the states have shown a stopped arm at rest, its links and all motors."""
-    step = min(x.elapsed[0], LASTING)
-    if lacks_states or not x.is_settled[0]:
-        s.still[0] = 0.0
-    elif s.slow_since[0] != NEVER and are_motors_slow(p, x.thetad):
-        s.still[0] = min(s.still[0] + step, AT_REST)
-    else:
-        s.still[0] = max(s.still[0] - STIRS * step, 0.0)
 
 
 @inlined_exactly

@@ -43,9 +43,9 @@ def spring_bends(actuators: Actuators, effort: Array) -> Array:
     where nothing limits that."""
     still, torque = np.zeros(actuators.n), actuators.joint_torque_limit_within(effort)
     lower, upper = motor_range(actuators, still, still, torque).T
-    moves = actuators.torque_share > 0.0
-    amplitude = np.where(moves, 0.5 * actuators.torque_share * (upper - lower), 0.0)
-    return np.bincount(actuators.joint_of_motor, amplitude, actuators.n)
+    half = np.where(actuators.torque_share > 0.0, 0.5 * (upper - lower), 0.0)
+    of_joint = np.bincount(actuators.joint_of_motor, actuators.torque_share * half, actuators.n)
+    return np.asarray(of_joint, dtype=np.float64)
 
 
 @inlined_exactly

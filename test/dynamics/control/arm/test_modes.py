@@ -51,10 +51,6 @@ class Machine:
             modes.supervise(self.rules, self.memory, self.now, found(**changes))
         return self.mode
 
-    def rest(self, **changes) -> int:
-        """For as long as an arm must be at rest to follow again; the mode after that."""
-        return self.cycle(round(modes.AT_REST / PERIOD) + 1, **changes)
-
     def moving(self, *speed: float, **changes) -> int:
         return self.cycle(**moving(*speed, **changes)._asdict())
 
@@ -104,7 +100,7 @@ def test_an_arm_that_moves_at_activation_is_stopped_first(speed, mode):
     modes.activate(machine.rules, machine.memory, 0.0, STILL, np.full(2, speed), 1)
     assert machine.mode == mode
     assert machine.fault == (NONE if mode == HOLDING else SETTLING)
-    assert machine.rest() == HOLDING
+    assert machine.cycle() == HOLDING
 
 
 def test_an_arm_is_stopped_once_it_is_known_to_have_moved_at_activation():
@@ -114,7 +110,7 @@ def test_an_arm_is_stopped_once_it_is_known_to_have_moved_at_activation():
     assert machine.cycle(thetad=moving, knows_speed=0) == HOLDING
     assert machine.cycle(thetad=moving) == STOPPING
     assert machine.fault == SETTLING
-    assert machine.rest() == HOLDING
+    assert machine.cycle() == HOLDING
     assert machine.cycle(thetad=moving) == HOLDING  # from now on it may follow
 
 
@@ -178,7 +174,7 @@ def test_each_cause_leads_to_its_fault_and_mode_in_the_same_cycle(changes, fault
     assert (machine.mode == HOLDING) == (row.ends == PASSING)
     if row.ends != PASSING:
         modes.clear_fault(machine.rules, machine.memory, STILL, STILL)
-        assert machine.rest() == HOLDING
+        assert machine.cycle(2) == HOLDING
 
 
 def test_without_a_stop_on_links_missing_motors_lose_the_arm():
@@ -209,7 +205,7 @@ def test_recovery_needs_settled_velocities_and_an_arm_at_rest():
     machine.cycle(lacks_links=1)
     assert machine.cycle(is_settled=0) == STOPPING
     assert machine.moving(0.2, 0.0) == STOPPING
-    assert machine.rest() == HOLDING
+    assert machine.cycle() == HOLDING
     machine = Machine(recovers=0)
     machine.cycle(lacks_links=1)
     assert machine.cycle(100) == STOPPING
@@ -219,16 +215,16 @@ def test_more_recoveries_than_allowed_in_the_window_are_a_fault_of_their_own():
     machine = Machine(recovery_window=10.0)
     for _ in range(2):
         machine.cycle(lacks_links=1)
-        assert machine.rest() == HOLDING
+        assert machine.cycle() == HOLDING
     machine.cycle(lacks_links=1)
-    assert machine.rest() == STOPPING
+    assert machine.cycle() == STOPPING
     assert machine.fault == REPEATED
     modes.clear_fault(machine.rules, machine.memory, STILL, STILL)
     assert machine.cycle() == HOLDING
     for _ in range(3):  # far enough apart
         machine.now += 6.0
         machine.cycle(lacks_links=1)
-        assert machine.rest() == HOLDING
+        assert machine.cycle() == HOLDING
 
 
 @given(st.integers(0, 4), st.integers(0, 30), st.sampled_from([4, 5, modes.RECOVERIES]))
@@ -239,7 +235,7 @@ def test_the_ring_of_recoveries_forgets_only_what_is_outside_the_window(limit, c
     for _ in range(count):
         machine.now += 1.7
         machine.cycle(lacks_links=1)
-        machine.rest()
+        machine.cycle()
         recent = [t for t in times if machine.now - t <= 5.0]
         if limit and len(recent) >= limit:
             assert machine.fault == REPEATED
@@ -516,30 +512,6 @@ def test_an_encoder_whose_steps_change_a_torque_by_three_times_its_limit_stops_t
     assert not machine.memory.tolerates_delay[0]  # the stop needs the motors alone
 
 
-@pytest.mark.parametrize("swings", [(0.0, 0.0), (0.9, 0.0), (0.0, 0.9)])
-def test_an_arm_follows_again_once_motors_and_links_have_rested_for_a_while(swings):
-    """Motors that turn back, or whose links swing past their turning points, do not rest."""
-    machine = Machine()
-    machine.cycle(lacks_links=1)
-    link, motor = np.diag(swings)
-    for k in range(round(5.0 * modes.AT_REST / PERIOD)):
-        swing = np.cos(2.0 * np.pi * k / 20)
-        mode = machine.cycle(qd=swing * link, thetad=swing * motor)
-        if any(swings) or (k + 2) * PERIOD < modes.AT_REST:
-            assert mode == STOPPING
-    assert machine.rest() == HOLDING
-
-
-def test_single_steps_of_encoders_do_not_keep_an_arm_from_following_again():
-    """A link of 14 bits that creeps seems to move at 0.13 rad/s for a cycle of 250 Hz."""
-    machine = Machine()
-    machine.cycle(lacks_links=1)
-    for _ in range(30):
-        machine.cycle(9)
-        machine.cycle(qd=np.array([0.13, 0.0]))
-    assert machine.mode == HOLDING
-
-
 @pytest.mark.parametrize(("factor", "is_smooth"), [(0.9, 0), (1.1, 1)])
 def test_a_stop_smooths_the_positions_of_coarse_encoders(factor, is_smooth):
     machine = Machine()
@@ -590,7 +562,7 @@ def test_the_stop_after_states_were_missing_begins_once_velocities_are_known():
 def test_an_arm_that_is_at_rest_when_its_states_return_has_not_failed():
     machine = Machine()
     machine.cycle(2000, lacks_links=1, lacks_motors=1)
-    assert machine.rest() == HOLDING
+    assert machine.cycle() == HOLDING
 
 
 def test_an_arm_that_yields_may_move_for_long_but_not_fast():

@@ -30,13 +30,6 @@ def update(supervisor, now, situation=AT_REST, missing=""):
     return supervisor.update(now, missing)
 
 
-def rest(supervisor, now):
-    """What is told while the arm is at rest for as long as it must be to follow again."""
-    step = float(AT_REST.elapsed[0])
-    cycles = range(round(modes.AT_REST / step) + 1)
-    return [event for k in cycles if (event := update(supervisor, now + k * step)) is not None]
-
-
 def test_a_fault_is_told_once_with_its_reason_and_again_when_it_is_over(supervisor):
     assert supervisor.mode is Mode.HOLDING
     assert supervisor.fault is None
@@ -45,7 +38,7 @@ def test_a_fault_is_told_once_with_its_reason_and_again_when_it_is_over(supervis
     assert str(event) == "link states missing: no joint_states for 0.2 s"
     assert supervisor.text == "no joint_states for 0.2 s"
     assert update(supervisor, 0.2, lost, "no joint_states for 0.3 s") is None
-    (event,) = rest(supervisor, 0.3)
+    event = update(supervisor, 0.3)
     assert event.is_over
     assert str(event) == "link states missing: cleared, following again"
     assert supervisor.text == ""
@@ -98,7 +91,7 @@ def test_a_cleared_fault_is_told_at_once_and_the_return_at_rest_is_not(superviso
     event = supervisor.clear(STILL, STILL)
     assert (event.fault, event.is_over) == (FAULTS[modes.TRACKING], True)
     assert supervisor.mode is Mode.STOPPING
-    assert not rest(supervisor, 0.2)
+    assert update(supervisor, 0.2) is None
     assert supervisor.mode is Mode.HOLDING
 
 
@@ -115,6 +108,6 @@ def test_faults_that_the_caller_finds_have_its_words(supervisor):
 def test_times_of_an_earlier_clock_are_forgotten(supervisor):
     for k in range(3):
         update(supervisor, 100.0 + k, found(lacks_links=1))
-        rest(supervisor, 100.5 + k)
+        update(supervisor, 100.5 + k)
         supervisor.restart(0.0)
     assert supervisor.mode is Mode.HOLDING
