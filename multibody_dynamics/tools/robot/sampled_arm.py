@@ -280,7 +280,7 @@ class SampledArm:
             sampled_input.take_input(
                 self._actuation, self.arm.resting, p, self.counts, self.filters.samples,
                 self._frozen, self.arm.steps, self.arm.resting.springs, self.is_active,
-                motion.is_active, time, link_time, motor_time, np.array(q, dtype=float),
+                time, link_time, motor_time, np.array(q, dtype=float),
                 np.array(theta, dtype=float), self.clock.elapsed[0], motion.desired,
                 self.arm.reference.motors,
             )  # fmt: skip

@@ -426,7 +426,7 @@ class Arm(IndependentCopies):
                 sample,
                 missed=self._missed,
                 load=self.supervisor.rules.external_load,
-                desired=self.motion.desired[0] if self.motion.is_active else None,
+                velocity=self.motion.desired[1],
                 compares=not observes,
                 can_stop_on_links=self.laws.on_links is not None and not observes,
             )

@@ -178,6 +178,10 @@ class CycleSettings(NamedTuple):
         "rad or m, the same of the encoder of each motor", ("m",), "(0, inf]"
     )]
     frozen_distance: Annotated[float, _of_arm("frozen_distance", "[0, inf]")]
+    spring_bend: Annotated[Array, Field(
+        "rad or m, by which torque limits and the travel of its spring let the motors of each joint"
+        " move on besides that", ("n",), "[0, inf]",
+    )]
     tracking_tolerance: Annotated[float, Field(
         "rad or m, largest distance of a link from its reference; 0: any", within="[0, inf]"
     )]

@@ -626,16 +626,18 @@ def _judge(p, s, now, x):
 
 @inlined_exactly
 def supervise(p, s, now, x):
-    """Apply the rules to what this cycle finds. Where each step of an encoder changes a torque by
-    its limit, the last one is arbitrary and would drive the arm: what stops it does not fade in."""
+    """Apply the rules to what this cycle finds. Where each step of an encoder changes a torque by a
+    share of its limit, so much of the last one is arbitrary and would drive the arm: what stops it
+    fades in faster, and from the limit on at once."""
     if s.mode[0] == INACTIVE or RULES[s.fault[0], ENDS] == FINAL:
         return
     _judge(p, s, now, x)
-    coarsest = coarsest_encoder(
-        x.link_step, x.motor_step, p.link_resolution, p.motor_resolution, 1.0
-    )
-    if s.is_new[0] and not is_following(s.mode[0]) and coarsest >= 0:
-        s.duration[0] = 0.0
+    if s.is_new[0] and not is_following(s.mode[0]):
+        k = coarsest_encoder(x.link_step, x.motor_step, p.link_resolution, p.motor_resolution, 0.0)
+        if k >= 0:
+            needed = of_encoder(k, p.link_resolution, p.motor_resolution)
+            share = of_encoder(k, x.link_step, x.motor_step) / needed
+            s.duration[0] *= max(1.0 - share, 0.0)
 
 
 @inlined_exactly

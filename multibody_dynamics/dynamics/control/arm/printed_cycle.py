@@ -69,7 +69,7 @@ SHAPES: dict[str, tuple[int | str, ...]] = {
         "q", "qd", "momentum", "beta", "known", "link_limit", "band", "velocity", "acceleration",
         "excess", "stiffness", "springs", "external", "disturbance", "disturbance_rate", "weight",
         "K", "allowed", "misfit", "scale", "wanted_rate", "wanted_speed", "position",
-        "link_resolution",
+        "link_resolution", "bend",
     ), ("n",)),
     **dict.fromkeys((
         "theta", "thetad", "sent", "load", "loads", "motor_limit", "torque", "held", "wanted",
@@ -89,7 +89,6 @@ OTHER_SHAPES: dict[Any, dict[str, tuple[int | str, ...]]] = {
     controllers.known_torques: {"torque": ("n",)},
     link_equilibrium.follow_springs: {"wanted": ("n",)},
     link_equilibrium.motor_loads: {"wanted": ("n",)},
-    frozen_sides.notice_frozen_sides: {"wanted": ("n",)},
     segments.accept_point: {"lower": ("n",), "upper": ("n",)},
     segments.segment_is_within: {"lower": ("n",), "upper": ("n",)},
 }

@@ -28,8 +28,8 @@ def is_finite(row):
 
 
 def take_input(
-    a, arm, p, counts, samples, frozen, steps, resting, is_active, has_motion, now, link_time,
-    motor_time, q, theta, elapsed, desired, reference
+    a, arm, p, counts, samples, frozen, steps, resting, is_active, now, link_time, motor_time,
+    q, theta, elapsed, desired, reference
 ):  # fmt: skip
     """Take what is new and valid of the positions q, theta, which move to their nearest turns in
     place.
@@ -39,8 +39,8 @@ def take_input(
     """
     compiled_unwrap(p, samples, a.joint_of_motor, q, theta)
     sides = compiled_notice_frozen(
-        a.joint_of_motor, a.torque_share, counts, frozen, steps, p.frozen_distance, q, theta,
-        desired[0] if has_motion else q,
+        a.joint_of_motor, a.torque_share, p.spring_bend, counts, frozen, steps, p.frozen_distance,
+        min(elapsed, p.max_step), q, theta, desired[1],
     )  # fmt: skip
     compiled_note_encoder_steps(steps, now, q, theta)
     links_at = samples.link_time[0] if (sides & LINKS_FROZEN) != 0 else link_time

@@ -88,11 +88,12 @@ class ValidSides(IndependentCopies):
             frozen_sides.compiled_notice_frozen,
             self._actuation.joint_of_motor,
             self._actuation.torque_share,
+            frozen_sides.spring_bends(actuators, model.limits.effort),
             FrozenCycles(np.zeros(1, dtype=np.int64)),
             record_fields.zeros(frozen_sides.FrozenSides, n=n, m=m),
             self.steps,
         )
-        self._notice_frozen(np.zeros(n), np.zeros(m), None)  # compiles
+        self._compare(0.0, 0.0, np.zeros(n), np.zeros(m), np.zeros(n))  # compiles
         self._note_steps = BoundCall(encoder_steps.compiled_note_encoder_steps, self.steps)
         self._note_steps(0.0, np.full(n, np.nan), np.full(m, np.nan))  # compiles
         self._accepted = {LINKS: np.empty(n), MOTORS: np.empty(m)}
@@ -152,14 +153,14 @@ class ValidSides(IndependentCopies):
         *,
         missed: str,
         load: Array,
-        desired: Array | None,
+        velocity: Array,
         compares: bool,
         can_stop_on_links: bool,
     ) -> Sample:
         """The sample, without the sides that do not count.
 
         missed : what the sample before lacked. load : (n,) N m or N, external torques that are
-            believed after a silence. desired : (n,) positions along the motion, None without one.
+            believed after a silence. velocity : (n,) rad/s or m/s, along the motion.
         compares : whether links and motors are measured independently of each other.
         can_stop_on_links : without the motors; otherwise, both sides are then missing.
         """
@@ -183,7 +184,8 @@ class ValidSides(IndependentCopies):
             if silence <= self._cycle.state_timeout and not missed:
                 return sample._replace(is_late=True)
             return sample.without_sides(missed or _lacking(self.leapt, can_stop_on_links), why)
-        if compares and (frozen := self._notice_frozen(rows[LINKS], rows[MOTORS], desired)):
+        far, step = float(self._cycle.frozen_distance), min(silence, MAX_STEP)
+        if compares and (frozen := self._compare(far, step, *rows.values(), velocity)):
             lacks = _lacking((LINKS, MOTORS, BOTH)[frozen - 1], can_stop_on_links)
             why = "the same positions in every sample, although the arm moves"
             return sample.without_sides(lacks, f"{lacks} are frozen: {why}")
@@ -216,11 +218,6 @@ class ValidSides(IndependentCopies):
         moves = bool((measured.speed > self._cycle.recovery_speed).any())
         refusal = self._resting.judge(q, theta, tolerance * self._resting.allowed, moves=moves)
         return str(refusal or self.leaping({LINKS: q, MOTORS: theta}, 0.0)[1])
-
-    def _notice_frozen(self, q: Array, theta: Array, desired: Array | None) -> int:
-        """Which sides are frozen, as :mod:`.frozen_sides` numbers them."""
-        wanted = q if desired is None else desired
-        return int(self._compare(float(self._cycle.frozen_distance), q, theta, wanted))
 
 
 def _lacking(side: str, can_stop_on_links: bool) -> str:

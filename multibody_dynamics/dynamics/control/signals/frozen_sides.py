@@ -4,15 +4,19 @@
 """Encoders that repeat their last value while the arm moves.
 
 A hardware interface whose `read` fails in silence leaves the same positions in place, cycle by
-cycle. At rest, that is what an encoder shows; but a link whose motor, and a motor whose link or
-whose reference has moved on by more than `frozen_distance`, and the step of its encoder as far as
-that is known, cannot have stayed exactly where it was. Its side then counts as missing until the
-value changes.
+cycle. At rest, that is what an encoder shows; but a side cannot have stayed exactly where it was
+once its reference has moved on by more than `frozen_distance` and the step of its encoder as far as
+that is known, or the other side by as much and what the spring between them bends. Its side then
+counts as missing until the value changes. A reference that jumps, as where a hold begins, has not
+moved: its velocity is what counts.
 """
 
 from typing import Annotated, NamedTuple
 
+import numpy as np
+
 from ...core import Array, Field, Integers, compiled_exactly, inlined_exactly
+from ...elastic import Actuators, motor_range
 
 LINKS_FROZEN, MOTORS_FROZEN = 1, 2
 
@@ -25,18 +29,32 @@ class FrozenSides(NamedTuple):
     theta: Annotated[Array, Field("rad or m, of the motors", ("m",))]
     at_motors: Annotated[Array, Field("rad or m, of the links, if no spring were bent", ("n",))]
     motor_then: Annotated[Array, Field("rad or m, the same when a link last changed", ("n",))]
-    wanted_then: Annotated[Array, Field("rad or m, its reference then", ("n",))]
+    link_due: Annotated[Array, Field("rad or m, motion of its reference since then", ("n",))]
     link_then: Annotated[Array, Field("rad or m, of a link when a motor last changed", ("m",))]
-    goal_then: Annotated[Array, Field("rad or m, the reference of that link then", ("m",))]
+    motor_due: Annotated[Array, Field("rad or m, motion of its joint's reference since", ("m",))]
     link_is_frozen: Annotated[Integers, Field("whether a link repeats its position", ("n",))]
     motor_is_frozen: Annotated[Integers, Field("whether a motor does", ("m",))]
     # fmt: on
 
 
+def spring_bends(actuators: Actuators, effort: Array) -> Array:
+    """(n,) rad or m, by which a joint's motors move from the middle of their range without its
+    link: within torque limits, `effort` (n,) of the joint, and the travel of springs; infinite
+    where nothing limits that."""
+    still, torque = np.zeros(actuators.n), actuators.joint_torque_limit_within(effort)
+    lower, upper = motor_range(actuators, still, still, torque).T
+    half = np.where(actuators.torque_share > 0.0, 0.5 * (upper - lower), 0.0)
+    of_joint = np.bincount(actuators.joint_of_motor, actuators.torque_share * half, actuators.n)
+    return np.asarray(of_joint, dtype=np.float64)
+
+
 @inlined_exactly
-def notice_frozen_sides(joint_of_motor, torque_share, counts, s, steps, far, q, theta, wanted):
+def notice_frozen_sides(
+    joint_of_motor, torque_share, bend, counts, s, steps, far, dt, q, theta, velocity
+):  # fmt: skip
     """Which sides repeat their positions although the arm moves by more than `far`, the
-    `frozen_distance`, and a step: the sum of LINKS_FROZEN and MOTORS_FROZEN."""
+    `frozen_distance`, and a step: the sum of LINKS_FROZEN and MOTORS_FROZEN. bend : (n,) see
+    :func:`spring_bends`; velocity : (n,) of the reference, `dt` s after the last positions."""
     links = 0
     motors = 0
     for i in range(q.shape[0]):
@@ -44,11 +62,12 @@ def notice_frozen_sides(joint_of_motor, torque_share, counts, s, steps, far, q, 
     for j in range(theta.shape[0]):
         s.at_motors[joint_of_motor[j]] += torque_share[j] * theta[j]
     for i in range(q.shape[0]):
-        moved = max(abs(s.at_motors[i] - s.motor_then[i]), abs(wanted[i] - s.wanted_then[i]))
+        s.link_due[i] += dt * velocity[i]
+        moved = max(abs(s.link_due[i]), abs(s.at_motors[i] - s.motor_then[i]) - bend[i])
         if q[i] != s.q[i]:
             s.q[i] = q[i]
             s.motor_then[i] = s.at_motors[i]
-            s.wanted_then[i] = wanted[i]
+            s.link_due[i] = 0.0
             s.link_is_frozen[i] = 0
         elif far > 0.0 and moved > far + steps.link_step[i]:
             s.link_is_frozen[i] = 1
@@ -56,11 +75,12 @@ def notice_frozen_sides(joint_of_motor, torque_share, counts, s, steps, far, q, 
             links = LINKS_FROZEN
     for j in range(theta.shape[0]):
         i = joint_of_motor[j]
-        moved = max(abs(q[i] - s.link_then[j]), abs(wanted[i] - s.goal_then[j]))
+        s.motor_due[j] += dt * velocity[i]
+        moved = max(abs(s.motor_due[j]), abs(q[i] - s.link_then[j]) - bend[i])
         if theta[j] != s.theta[j]:
             s.theta[j] = theta[j]
             s.link_then[j] = q[i]
-            s.goal_then[j] = wanted[i]
+            s.motor_due[j] = 0.0
             s.motor_is_frozen[j] = 0
         elif far > 0.0 and moved > far + steps.motor_step[j] and torque_share[j] > 0.0:
             s.motor_is_frozen[j] = 1

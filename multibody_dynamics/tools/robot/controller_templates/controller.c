@@ -476,8 +476,8 @@ robot_state robot_update(robot_controller *c, const robot_input *in, robot_outpu
         copy_row(in->q, q, JOINTS);
         copy_row(in->theta, theta, MOTORS);
         robot_take_input(&c->parameters, &c->counts, &c->samples, &c->frozen, &c->steps,
-                         &c->springs, c->is_active, c->has_motion, in->time, in->link_time,
-                         in->motor_time, q, theta, c->clock.elapsed, c->desired, c->now.result);
+                         &c->springs, c->is_active, in->time, in->link_time, in->motor_time, q,
+                         theta, c->clock.elapsed, c->desired, c->now.result);
         if (c->is_active) {
             run(c);
         }

@@ -53,7 +53,7 @@ class Encoders:
         before = self.samples.link_time[0], self.samples.motor_time[0]
         sampled_input.take_input(
             self.a, self.arm, self.p, self.counts, self.samples, self.frozen, self.steps,
-            self.arm.springs, is_active, True, self.time, self.time if both else before[0],
+            self.arm.springs, is_active, self.time, self.time if both else before[0],
             self.time, self.q + link_off, self.theta + motor_off, after, self.desired,
             self.reference,
         )  # fmt: skip
@@ -73,7 +73,7 @@ def test_every_finite_sample_counts_and_is_not_changed(design):
 def test_links_that_repeat_their_positions_while_the_arm_moves_do_not_count(design):
     arm = Encoders(design, frozen_distance=0.01)
     assert arm.take() == (True, True)
-    arm.desired[0] += 0.02
+    arm.desired[1] = 20.0  # rad/s: 0.02 rad in a cycle
     assert arm.take(motor_off=1e-6) == (False, True)
     assert arm.take(link_off=1e-6, motor_off=2e-6) == (True, True)
     assert arm.counts.frozen_cycles[0] == 1

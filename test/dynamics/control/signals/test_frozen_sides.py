@@ -6,6 +6,7 @@
 import numpy as np
 import pytest
 
+from elastic_arms import shipped
 from multibody_dynamics.dynamics.control.records.cycle_counts import CycleCounts
 from multibody_dynamics.dynamics.control.signals.encoder_steps import EncoderSteps
 from multibody_dynamics.dynamics.control.signals.frozen_sides import (
@@ -13,29 +14,35 @@ from multibody_dynamics.dynamics.control.signals.frozen_sides import (
     MOTORS_FROZEN,
     FrozenSides,
     notice_frozen_sides,
+    spring_bends,
 )
 from multibody_dynamics.dynamics.core import record_fields
 
 FAR = 0.05
+BEND = 0.12  # rad, of the springs
+PERIOD = 1e-3
 JOINT_OF_MOTOR = np.array([0, 1, 1])
 SHARE = np.array([1.0, 1.0, 0.0])  # the last motor sets a stiffness
 START = np.array([0.3, -0.8])
 
 
 class Watch:
-    def __init__(self, far: float = FAR) -> None:
+    def __init__(self, far: float = FAR, bend: float = 0.0) -> None:
         self.memory = record_fields.zeros(FrozenSides, n=2, m=3)
         self.counts = record_fields.zeros(CycleCounts)
         self.steps = record_fields.zeros(EncoderSteps, n=2, m=3)
-        self.far = far
+        self.far, self.bend = far, np.full(2, bend)
+        self.wanted = 0.0
         self.see()
 
     def see(self, links=0.0, motors=0.0, wanted=0.0, stiffness=0.0) -> int:
         """What is noticed after links, motors and reference have moved so far from the start."""
-        q, goal = START + links, START + wanted
+        q = START + links
         theta = np.array([*(START + motors), 0.1 + stiffness])
-        own = self.counts, self.memory, self.steps, self.far, q, theta, goal
-        return notice_frozen_sides(JOINT_OF_MOTOR, SHARE, *own)
+        velocity = np.full(2, (wanted - self.wanted) / PERIOD)
+        self.wanted = wanted
+        own = self.counts, self.memory, self.steps, self.far, PERIOD, q, theta, velocity
+        return notice_frozen_sides(JOINT_OF_MOTOR, SHARE, self.bend, *own)
 
 
 def test_at_rest_every_encoder_may_repeat_its_value():
@@ -83,3 +90,24 @@ def test_an_encoder_may_repeat_its_value_within_a_step(moves):
     watch.steps.link_step[:] = watch.steps.motor_step[:] = FAR
     assert watch.see(**{moves: 1.9 * FAR}) == 0
     assert watch.see(**{moves: 2.1 * FAR}) != 0
+
+
+@pytest.mark.parametrize(("moves", "side"), [("motors", LINKS_FROZEN), ("links", MOTORS_FROZEN)])
+def test_between_the_sides_a_spring_may_bend(moves, side):
+    """A motor of 12 bits bent it by 0.05 rad before the link had moved by a step."""
+    watch = Watch(bend=BEND)
+    assert watch.see(**{moves: 0.99 * (FAR + BEND)}) == 0
+    assert watch.see(**{moves: 1.01 * (FAR + BEND)}) == side
+    assert Watch(bend=BEND).see(wanted=1.01 * FAR) == LINKS_FROZEN + MOTORS_FROZEN
+    assert Watch(bend=np.inf).see(**{moves: 1e9}) == 0
+
+
+def test_springs_bend_as_far_as_torque_limits_and_their_travel_permit():
+    two, bent = shipped("planar_two_link"), np.array([60.0 / 500.0, 30.0 / 250.0])
+    limits, unlimited = two.model.limits, np.full(2, np.inf)
+    np.testing.assert_allclose(spring_bends(two.actuators, limits.effort), bent)
+    travel = np.full(2, np.deg2rad(8.0))  # shorter than the torque limits of the motors permit
+    np.testing.assert_allclose(spring_bends(two.actuators, unlimited), travel)
+    pair = shipped("antagonistic_elbow")
+    found = spring_bends(pair.actuators, pair.model.limits.effort)
+    np.testing.assert_allclose(found, [20.0 / 200.0, 0.5 * 0.9])
