@@ -226,10 +226,11 @@ class LoopSolver(SpecialisingSolver):
                 "the other rows at the start: the mechanism has left its assembly mode"
             )
         if problem == at.TOO_FAR:
+            loops = ", ".join(f"'{constraint.name}'" for constraint in self.system.constraints)
             return (
-                f"joint '{self.independent[k]}' is {amount:.4g} from the assembled pose: one that "
-                f"is not near the last one is approached from there, in at most {at.MOST_STRIDES} "
-                f"steps of {self.strides[k]:.3g} rad or m"
+                f"loop {loops}: joint '{self.independent[k]}' is {amount:.4g} from the assembled "
+                f"pose; far poses are approached from there, in at most {at.MOST_STRIDES} steps of "
+                f"{self.strides[k]:.3g} rad or m"
             )
         if problem == at.NO_INERTIA:
             joint = self.independent[k]
