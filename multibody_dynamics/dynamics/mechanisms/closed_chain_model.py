@@ -268,6 +268,16 @@ class ClosedChainModel(MultibodyModel):
         solver.applied_wrenches[:] = 0.0
         return solver
 
+    @property
+    def strides(self) -> Array:
+        """(n,) of :class:`.LoopSolver`, rad or m."""
+        return self.solver(ConstrainedInverseDynamicsSolver).strides.copy()
+
+    @property
+    def equations(self) -> tuple[str, ...]:
+        """The names of the rows of the loops, as of :class:`.LoopSolver`."""
+        return self.solver(ConstrainedInverseDynamicsSolver).equations
+
     def fields_behind(self, count: int) -> dict[str, Any]:
         return {"assembled": np.concatenate((np.zeros(count), self.assembled))}
 

@@ -82,7 +82,7 @@ class LoopSolver(SpecialisingSolver):
         bodies = np.zeros((N + 1, BODY_ROW))
         super().__init__(tree, bodies, self._recursion)
         self.system = system
-        start, chosen, rows, kept = _assembled(system, q, independent)
+        start, chosen, rows, kept, strides = _assembled(system, q, independent)
         m = len(kept)
         self._rows_kept = tuple(rows[k] for k in kept)
         dropped = tuple(row for k, row in enumerate(rows) if k not in kept)
@@ -95,6 +95,7 @@ class LoopSolver(SpecialisingSolver):
         link_bodies = np.zeros((len(links) + 1, BODY_ROW))
         link_bodies[0, POSE : POSE + 9 : 4] = 1.0
         self._vectors = np.zeros((at.VECTORS, size))
+        self._vectors[at.STRIDES, : len(strides)] = strides
         self._vectors[at.REPORT, at.SINGULAR] = system.rank_tolerance
         self._vectors[at.REPORT, at.OPENING] = system.consistency_tolerance
         self._matrices = np.zeros((at.MATRICES, size, size))
@@ -122,11 +123,10 @@ class LoopSolver(SpecialisingSolver):
         The independent joints keep their values. Returns the closed configuration (n,), from which
         the next update starts. Raises the errors of :func:`.assemble`; allocates.
         """
-        q = as_array("q", q, (self.model.n,), self.model.joint_names).copy()
+        q = as_array("q", q, (self.model.n,), self.model.joint_names)
         if q.ndim != 1:
             raise InputError(f"q: expected shape ({self.model.n},), got {q.shape}")
-        renew_charts(q, self.system.balls)
-        closed = assemble(self.system, q, fixed=(*self.independent, *self.system.charts))
+        closed = _closed(self.system, q, self.independent)
         self.start_from(closed)
         return closed
 
@@ -144,6 +144,16 @@ class LoopSolver(SpecialisingSolver):
     def dof(self) -> int:
         """The number of degrees of freedom."""
         return len(self.independent)
+
+    @property
+    def strides(self) -> Array:
+        """(dof,) how far each independent joint goes in one step towards a far pose, rad or m."""
+        return self._vectors[at.STRIDES, : self.dof]
+
+    @property
+    def equations(self) -> tuple[str, ...]:
+        """The names of all rows of the loops, the redundant ones last."""
+        return tuple(row.name for _, row in self._all_rows)
 
     @property
     def margin(self) -> float:
@@ -215,6 +225,13 @@ class LoopSolver(SpecialisingSolver):
                 f"{self._all_rows[k][1].name}: violated by {amount:.3g}, although it depended on "
                 "the other rows at the start: the mechanism has left its assembly mode"
             )
+        if problem == at.TOO_FAR:
+            loops = ", ".join(f"'{constraint.name}'" for constraint in self.system.constraints)
+            return (
+                f"loop {loops}: joint '{self.independent[k]}' is {amount:.4g} from the assembled "
+                f"pose; far poses are approached from there, in at most {at.MOST_STRIDES} steps of "
+                f"{self.strides[k]:.3g} rad or m"
+            )
         if problem == at.NO_INERTIA:
             joint = self.independent[k]
             return f"joint '{joint}' has no inertia to accelerate"
@@ -273,11 +290,11 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
     applied_wrenches, set_base, move_base, set_model : as in :class:`.InverseDynamicsSolver`.
 
     Every update closes the loops by Newton's method, starting from the last solution and its
-    motion. A pose more than 0.1 rad or m from the last one is approached from that of the
-    constructor or of `restart`: the independent joints go there on a straight line, in steps of
-    that length, which determines the assembly mode. `update()` returns 1, or 0 if it fails; then
-    `problem()` says why, the results are NaN, and the next update starts from the last solution.
-    Use an instance from one thread only.
+    motion. A pose farther than `strides` from the last one, 0.1 rad or at most 0.1 m, is approached
+    from that of the constructor or of `restart`: the independent joints go there on a straight
+    line, in at most 200 such steps, which determines the assembly mode. `update()` returns 1, or 0
+    if it fails; then `problem()` says why, the results are NaN, and the next update starts from the
+    last solution. Use an instance from one thread only.
 
     With `specialise`, code for this robot takes over as in :class:`.InverseDynamicsSolver`, with
     `kernel` and `wait`; None: if :func:`.specialise_solvers` asks for it. It closes the loops by a
@@ -394,8 +411,8 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
         specialised kernel, the smallest sine of the angle between a column of A_d and others."""
         if not self._is_specialised():
             return super().margin
-        m, rows = len(self.multipliers), len(self._all_rows)
-        return float(SINGULAR / np.sqrt(self._closure[rows : rows + m].max()))
+        m, first = len(self.multipliers), len(self._all_rows) + 2 * len(self.multipliers)
+        return float(SINGULAR / np.sqrt(self._closure[first : first + m].max()))
 
     def problem(self) -> str:
         return "" if self._is_specialised() else super().problem()
@@ -571,7 +588,7 @@ def _closure_size(plan: Indices, rows: int) -> int:
     """The number of entries of "closure", see :func:`.trace_constrained_inverse_dynamics`."""
     conditions = {at.SHARED_FACTORS: 0, at.OWN_FACTORS: plan[at.KEPT]}
     whole = plan[at.JOINTS] + plan[at.KEPT]
-    others = plan[at.KEPT] + plan[at.DOF] + plan[at.BALLS]
+    others = 3 * plan[at.KEPT] + plan[at.DOF] + plan[at.BALLS]
     return int(rows + others + conditions.get(plan[at.LEAST], whole))
 
 
@@ -580,8 +597,9 @@ Row = tuple[LoopClosure, LoopRow]
 
 def _assembled(
     system: ConstrainedModel, q: Any, independent: Sequence[str] | None
-) -> tuple[Array, Indices, list[Row], Indices]:
-    """A closed configuration, the independent joints, all rows, and the independent rows."""
+) -> tuple[Array, Indices, list[Row], Indices, Array]:
+    """A closed configuration, the independent joints, all rows, the independent rows, and the
+    strides of the independent joints."""
     tree = system.tree
     q = as_array("q", q, (tree.n,), tree.joint_names)
     if q.ndim != 1:
@@ -595,9 +613,7 @@ def _assembled(
             )
         rows += [(constraint, row) for row in closure_rows(constraint)]
     fixed = () if independent is None else tuple(independent)
-    q = q.copy()
-    renew_charts(q, system.balls)
-    q = assemble(system, q, fixed=(*fixed, *system.charts))
+    q = _closed(system, q, fixed)
     A = _jacobian(system, rows, q)
     kept = independent_rows(system, A, np.ones(len(A)))
     dof = tree.n - len(kept) - len(system.charts)
@@ -612,7 +628,32 @@ def _assembled(
                 f"joints: {', '.join(tree.joint_names[i] for i in free)}"
                 f"{_loose(system, A[kept], free)}"
             )
-    return q, free, rows, kept
+    return q, free, rows, kept, _strides(system, A[kept], free)
+
+
+def _closed(system: ConstrainedModel, q: Array, fixed: Sequence[str]) -> Array:
+    """A closed configuration near q (n,), with each ball in a chart that suits its pose there,
+    which may be far from that in q."""
+    q = q.copy()
+    for _ in range(2 if len(system.balls) else 1):
+        renew_charts(q, system.balls)
+        q = assemble(system, q, fixed=(*fixed, *system.charts))
+    return q
+
+
+def _strides(system: ConstrainedModel, A: Array, independent: Indices) -> Array:
+    """How far each independent joint may go from one closed configuration to the next: STRIDE rad;
+    if it slides, as many m as turn a dependent joint by that, as a power of two of it, because
+    rounding must not change code that is recorded with it."""
+    slides = np.array([kind == "prismatic" for kind in system.tree.joint_types])
+    strides = np.full(len(independent), at.STRIDE)
+    own = slides[independent]
+    if own.any():
+        others = np.setdiff1d(np.arange(system.n), [*independent, *system.balls[:, 0]])
+        moved = np.linalg.lstsq(A[:, others], A[:, independent[own]])[0]
+        turned = np.abs(moved[~slides[others]]).max(axis=0, initial=1.0)  # rad/m
+        strides[own] *= np.exp2(-np.ceil(np.log2(turned)))
+    return strides
 
 
 def _loose(system: ConstrainedModel, A: Array, locked: Indices) -> str:

@@ -82,8 +82,8 @@ CONVERGED = 1e-14  # rad or m; a Newton step, whose square is the remaining erro
 ROUNDING = 1e-9  # smaller steps that no longer shrink consist of rounding error
 LONGEST_STEP = 0.5  # rad or m
 LONGEST_WAY = 1.0  # rad or m; where more steps lead, the mechanism is assembled in another way
-STRIDE = 0.1  # rad or m, of the independent joints from one closed configuration to the next
-FARTHEST = 1e3  # rad or m; a longer way is not gone
+STRIDE = 0.1  # rad, of the independent joints from one closed configuration to the next
+MOST_STRIDES = 200  # a longer way is not gone: a cycle has to end
 INERTIAL = 1e-14  # a smaller pivot of the reduced mass matrix, over its diagonal, counts as zero
 
 BINOMIAL = np.array([[1.0, 0, 0, 0], [1, 1, 0, 0], [1, 2, 1, 0], [1, 3, 3, 1]])
@@ -125,7 +125,8 @@ REPORT = 20
 TRIG = 21  # two: of the links
 START = 23  # a closed configuration, from which far ones are approached
 TREE_TRIG = 24  # two
-VECTORS = 26
+STRIDES = 26  # of each independent coordinate, rad or m
+VECTORS = 27
 
 # Columns of the row REPORT
 PROBLEM = 0
@@ -144,6 +145,7 @@ NOT_CLOSED = 2
 DEPENDENT_ROW = 3
 MOTORS_LOCKED = 4
 NO_INERTIA = 5
+TOO_FAR = 6
 
 # Row of `wrenches`: w ... w''', then u ... u''' and x ... x''', in inertial axes
 MEMBERS = 24
@@ -327,14 +329,17 @@ def close(parents, joints, plan, rows, motion, trig, bodies, wrenches, w):
 
 @uncounted
 def strides(plan, state, w):
-    """The number of steps from the last closed configuration to `state`; 0 beyond FARTHEST."""
-    farthest = 0.0
+    """The number of steps from the last closed configuration to `state`; 0, with a report, for more
+    than MOST_STRIDES."""
+    most = 0.0
     for c in range(plan[DOF]):
         i = plan[plan[INDEPENDENT] + c]
-        farthest = max(farthest, abs(state[0, c] - w.vectors[LAST, i]))
-    if not farthest < FARTHEST:
-        return 0
-    return math.ceil(farthest / STRIDE) if farthest > STRIDE else 1
+        way = abs(state[0, c] - w.vectors[LAST, i])
+        if way / w.vectors[STRIDES, c] > MOST_STRIDES:
+            report(w, TOO_FAR, c, way)
+            return 0
+        most = max(most, way / w.vectors[STRIDES, c])
+    return math.ceil(most) if most > 1.0 else 1
 
 
 @uncounted
@@ -366,7 +371,6 @@ def approach(parents, joints, plan, rows, state, motion, trig, bodies, wrenches,
         plan[CLOSED] = 0
     left = strides(plan, state, w)
     if left == 0:
-        report(w, NOT_CLOSED, 0, FARTHEST)
         return False
     if not plan[CLOSED]:  # predictions need the factors there
         for i in range(n):

@@ -34,12 +34,15 @@ from ..core import (
     ModelError,
     as_array,
     broadcast_shapes,
+    compiled,
     product,
     read_only,
     refused_as,
     times,
 )
 from ..lie import se3
+from ..lie.exponentials import exp_se3
+from ..lie.screws import load_screw
 from ..model import joints
 from ..model.joints import ORIGIN
 from .local_coordinates import structure_constants
@@ -189,7 +192,10 @@ class ExponentialJoint(Joint):
         return cls(np.eye(6))
 
     def pose(self, q: Any) -> Array:
-        return se3.exp(as_array("q", q, (self.degrees,)) @ self.screws)
+        x = as_array("q", q, (self.degrees,)) @ self.screws
+        T = np.zeros((*x.shape[:-1], 4, 4))
+        _compiled_exponentials(x.reshape(-1, 6), T.reshape(-1, 4, 4))
+        return T
 
     def _rates(self, rows: list[Array]) -> list[Array]:
         dexp = _dexp_rates([-se3.ad(row @ self.screws) for row in rows])
@@ -221,6 +227,20 @@ class BodyFixedJoint(ExponentialJoint):
         rates = np.zeros((len(rows), *rows[0].shape[:-1], 6, self.degrees))
         rates[0] = self.screws.T
         return list(rates)
+
+
+def _exponentials(screws, poses):
+    """exp of each screw (6,) into poses (4, 4) of zeros."""
+    for i in range(screws.shape[0]):
+        R, p = exp_se3(load_screw(screws, i, 0))
+        for r in range(3):
+            for c in range(3):
+                poses[i, r, c] = R[3 * r + c]
+            poses[i, r, 3] = p[r]
+        poses[i, 3, 3] = 1.0
+
+
+_compiled_exponentials = compiled(_exponentials)
 
 
 def _dexp_rates(A: list[Array]) -> list[Array]:

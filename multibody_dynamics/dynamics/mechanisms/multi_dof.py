@@ -351,18 +351,23 @@ class MultiDofModel:
         maps: list[tuple[list[Array], list[Array]]] = []
         for joint, link in zip(self.joints, self.links, strict=True):
             rows = [states[..., k, link.own] for k in range(given)]
-            maps.append(([], []))
             if link.brackets is None:
                 x[..., link.local] = states[..., link.own]
+                maps.append(([], []))
                 continue
-            B_i = [link.projector @ S for S in joint.subspace_rates(*rows[:-1])] if rows[1:] else []
-            nu = np.zeros((*rows[0].shape[:-1], given - 1, len(link.projector)))
-            for k, rate in enumerate(product_rule.apply(B_i, rows[1:])):
-                nu[..., k, :] = rate
+            if isinstance(joint, BodyFixedJoint):  # its rates are nu
+                B_i = list(np.eye(joint.degrees) * (np.arange(given - 1) == 0)[:, None, None])
+                nu = states[..., 1:given, link.own]
+            else:
+                S = joint.subspace_rates(*rows[:-1]) if rows[1:] else []
+                B_i = [link.projector @ each for each in S]
+                nu = np.zeros((*rows[0].shape[:-1], given - 1, len(link.projector)))
+                for k, rate in enumerate(product_rule.apply(B_i, rows[1:])):
+                    nu[..., k, :] = rate
             held = link.held.stop - link.held.start
             found = local_motion(link.brackets, joint.pose(rows[0]), nu, held)
             x[..., 0, link.held], x[..., 1:given, link.local], B = found
-            maps[-1] = B_i, B
+            maps.append((B_i, B))
         return _TreeMotion([x[..., k, :] for k in range(given)], maps)
 
     def forward_kinematics(

@@ -36,6 +36,7 @@ class LoopKernel(SpecialisedKernel):
         digest = hashlib.sha256(plan[: at.PIVOTS].tobytes())
         for array in (plan[at.HEADER : plan[at.PIVOTS]], parents, links, rows):
             digest.update(array.tobytes())
+        digest.update(solver.strides.tobytes())
         digest.update(repr(solver.system.consistency_tolerance).encode())
         super().__init__(solver.model, moving=moving, structure=digest.hexdigest())
 

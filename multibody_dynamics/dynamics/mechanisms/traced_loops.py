@@ -9,11 +9,12 @@ configuration, and returns with its results how far they can be trusted. Every p
 all joints as far as they are needed, whose first row is the next "last"; and "closure", whose
 entries all lie within -1 and 1 if the other results are valid. NaN does not. In this order:
 
+    the residuals of all rows, the redundant ones last, over those that the general code accepts;
     the Newton step that remains in each dependent joint, over REMAINING;
-    the residuals of the redundant rows, over those that the general code accepts;
+    the way of each dependent joint from "last", over LONGEST_WAY: not into another assembly mode;
     SINGULAR^2 over the square of the sine of the angle between each column of A_d, or of the
     conditions of the motors, and those before it;
-    the way of each independent joint from "last", over STRIDE;
+    the way of each independent joint from "last", over its stride;
     the angle theta of each ball, over the LARGEST_PITCH of :mod:`.ball_charts`.
 """
 
@@ -81,6 +82,7 @@ class RecordedLoops:
         self._bodies = initial_bodies(self.robot._replace(parents=parents, base=None), "spatial")
         self.work = at.work(plan, self.matrices, self.vectors)
         self._rows, self._opening = rows, solver.system.consistency_tolerance
+        self._strides = solver.strides
         self._wrenches = np.zeros((len(rows), at.WRENCHES_ROW), dtype=object)
         self._last = self.robot.more("last", n)
         self.motion: Objects = np.zeros((5, n), dtype=object)
@@ -103,8 +105,9 @@ class RecordedLoops:
             closed = motion[0].copy()
             motion[0, self.dependent] -= step
         motion[0] = closed
-        redundant = w.residual[self.m : len(self._rows)]
-        self._closure = [*(step / REMAINING), *(redundant / self._opening)]
+        way = closed[self.dependent] - self._last[self.dependent]
+        residuals = w.residual[: len(self._rows)] / self._opening
+        self._closure = [*residuals, *(step / REMAINING), *(way / at.LONGEST_WAY)]
         return self.factors
 
     def move(self, order: int, rates: int) -> None:
@@ -153,7 +156,7 @@ class RecordedLoops:
             closure += list(SINGULAR**2 * (each.squares * each.inverse_squares))
         way = self.motion[0, self.independent] - self._last[self.independent]
         pitch = self.motion[0, self._balls[:, 0] + 2]
-        closure += [*(way / at.STRIDE), *(pitch / LARGEST_PITCH)]
+        closure += [*(way / self._strides), *(pitch / LARGEST_PITCH)]
         own = {"motion": self.motion[:rows], "closure": closure}
         return self.robot.program(results | own | (further or {}))
 

@@ -12,6 +12,8 @@ import re
 from inspect import getdoc, signature
 from typing import Any
 
+import numpy as np
+
 from ...dynamics import MultibodyModel
 from ...dynamics.codegen import Program, c_records, c_source, c_translation, c_types
 from ...dynamics.mechanisms import ClosedChainModel, LoopMemory, loop_memory
@@ -80,11 +82,15 @@ def approach(model: MultibodyModel, gravity: Program) -> tuple[str, str]:
         return "", ""
     sizes = _sizes(gravity)
     rows = {name: c_types.ArrayType(c_types.DOUBLE, (size,)) for name, size in sizes.items()}
-    tables = {"ASSEMBLED": model.assembled, "OWN": model.first_bodies}
+    tables = {
+        "ASSEMBLED": model.assembled,
+        "OWN": model.first_bodies,
+        "STRIDES": model.strides,
+        "ROWS": np.arange(len(loop_names(model))) + 1,
+    }
     types = {
         "recorded": c_types.NONE,
-        "assembled": c_types.table("ASSEMBLED", model.assembled),
-        "own": c_types.table("OWN", model.first_bodies),
+        **{name.lower(): c_types.table(name, table) for name, table in tables.items()},
         "balls": c_types.NONE,
         "s": memory(gravity),
         "q": rows["n"],
@@ -106,6 +112,13 @@ def approach(model: MultibodyModel, gravity: Program) -> tuple[str, str]:
     )
     record = c_records.structure(LoopMemory, NAMES)
     return "\n".join([lengths, record, *heads]), module.text(tables)
+
+
+def loop_names(model: MultibodyModel) -> tuple[str, ...]:
+    """What may be open, in the order of :attr:`.LoopMemory.open`, which counts from 1."""
+    if not isinstance(model, ClosedChainModel):
+        return ()
+    return *model.equations, "a position too far from the assembled one"
 
 
 def with_memory(text: str, declarations: str, memory: str) -> str:

@@ -8,7 +8,7 @@ With springs and motors, the library has the feedforward of the motors, too.
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ...dynamics import MultibodyModel, inverse_dynamics
 from ...dynamics.codegen import Program, c_source, c_translation, c_types
 from ...dynamics.core import STATE_ROWS, Array, InputError
 from ...dynamics.elastic import Actuators, MotorFeedforward
-from ...dynamics.mechanisms import STRIDE, ClosedChainModel, renew_charts
+from ...dynamics.mechanisms import ClosedChainModel, renew_charts
 from ...dynamics.rigid import (
     TracedInputs,
     trace_forward_dynamics,
@@ -106,18 +106,18 @@ def c_package(
     library = f"{name}_dynamics"
     held = functions[options.order]
     start = {"q": model.limits.middle, "gravity": model.gravity}
+    loops: dict[str, Any] = {"loops": ()}
     if isinstance(model, ClosedChainModel):
         start |= {"q": model.home, "last": model.assembled}
+        loops = {"loops": model.loops, "stride": model.strides.min()}
     sources = {} if actuators is None else _actuator_sources(name, actuators)
     declared, defined = _charts(model, name)
     values = {
         "name": name, "library": library, "model": model, "options": options, "c": c_source,
         "real": options.precision, "states": RECORDED, "functions": functions, "function": held,
         "arguments": c_source.arguments(held.program), "joints": joint_lines(model),
-        "start": start, "version": __version__, "stride": STRIDE,
-        "has_balls": bool(declared),
-        "loops": model.loops if isinstance(model, ClosedChainModel) else (),
-        "motor_test": actuators and _motor_test(name, actuators, functions[2]),
+        "start": start, "version": __version__, "has_balls": bool(declared),
+        "motor_test": actuators and _motor_test(name, actuators, functions[2]), **loops,
     }  # fmt: skip
     conventions = rendered(TEMPLATES / "conventions.txt", **values).splitlines()
     files = {

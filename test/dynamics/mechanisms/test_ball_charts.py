@@ -228,6 +228,21 @@ def test_torques_of_the_ankle_by_differences_of_its_momentum():
     assert error(found.tau_ddot, rate) < 1e-8
 
 
+@pytest.mark.parametrize("pitch", [1.0, 2.0, np.pi])
+def test_the_ankle_is_assembled_from_afar_where_its_first_charts_are_singular(pitch):
+    """Newton's method begins in charts that suit the pose given, here with the rods backwards, and
+    ends where the rods are at right angles to their cranks."""
+    files = share_directory() / "config" / "mechanisms"
+    tree = dyn.load_urdf(files / "ankle.urdf")
+    system = dyn.mechanisms.load_mechanism(files / "ankle.yaml", tree)
+    q = np.zeros(tree.n)
+    q[[tree.joint_index(f"{side}_ball_pitch") for side in ("left", "right")]] = pitch
+    model = dyn.mechanisms.closed_chain(system, q)
+    np.testing.assert_allclose(model.tree_motion(np.zeros(2))[0][[0, 1]], 0.0, atol=1e-9)
+    found = model.dependent_motion(np.zeros(2), np.zeros(2))[0]
+    np.testing.assert_allclose(found[[3, 6]], np.pi / 2, atol=1e-7)
+
+
 def test_a_rod_that_spins_between_two_balls_is_named():
     system = crank_rocker("universal")
     (loop,) = system.constraints
