@@ -15,6 +15,7 @@ import pytest
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import rigid, theory
 from multibody_dynamics.dynamics.rigid.all_bodies import spatial_bodies
+from multibody_dynamics.dynamics.rigid.vector_batches import LARGE_BATCH
 from reference import error
 from robots import draw, random_base, random_inertia, random_tree, random_wrenches, with_rotors
 
@@ -229,7 +230,7 @@ def test_arguments_are_never_written_to(name):
 
 BAD = (
     None, 0.0, [1.0], np.zeros(N + 1), np.full(N, np.nan), np.full(N, np.inf), np.zeros(N) * 1j,
-    np.zeros(N, dtype=object), ["a"] * N, [[0.0] * N, [0.0]],
+    np.zeros(N, dtype=object), ["a"] * N, [[0.0] * N, [0.0]], np.ma.masked_less(np.zeros(N), 1.0),
 )  # fmt: skip
 
 
@@ -245,6 +246,23 @@ def test_a_bad_argument_is_named(name):
             state[k] = bad
             with pytest.raises(dyn.InputError, match=rf"\b{row}\b"):
                 convention.function(MODEL, *state)
+
+
+@every_function
+def test_a_masked_number_is_refused_in_large_batches(name):
+    """Vector code, which computes them, must not take the number below the mask for a position."""
+    rows = CONVENTIONS[name].rows.split()
+    masked = np.ma.masked_greater(np.arange(LARGE_BATCH * N).reshape(-1, N) * 1e-5, 1.0)
+    with pytest.raises(dyn.InputError, match=rf"{rows[0]}: some numbers are masked"):
+        CONVENTIONS[name].function(MODEL, masked, *np.zeros((len(rows) - 1, N)))
+
+
+@every_function
+@pytest.mark.parametrize("model", ["robot.urdf", None])
+def test_what_is_no_robot_is_refused(name, model):
+    convention = CONVENTIONS[name]
+    with pytest.raises(dyn.InputError, match="model: expected a MultibodyModel"):
+        convention.function(model, *np.zeros((len(convention.rows.split()), N)))
 
 
 BAD_OPTIONS = {

@@ -16,6 +16,7 @@ from .independent_copies import IndependentCopies
 from .inputs import Array, as_array
 
 ROWS = 5
+PLAIN = {np.ndarray}
 
 
 def _take(scratch, values, row0, row1, row2, row3, row4):
@@ -90,11 +91,13 @@ class CheckedRows(IndependentCopies):
                 f"expected {len(self._names)} rows ({', '.join(self._names)}), got {len(rows)}"
             )
         try:
-            if self._is_compiled and _compiled_take(
-                self._scratch, self._values, *rows, *self._unused
+            if (
+                self._is_compiled
+                and set(map(type, rows)) == PLAIN  # Numba may take a masked array for one
+                and _compiled_take(self._scratch, self._values, *rows, *self._unused)
             ):
                 return
-        except TypeError:  # lists or float32: the slow path below, 0.1 ms
+        except Exception:  # of Numba, for float32 and others: the slow path, 0.1 ms
             pass
         shape = self._values.shape[1:]
         checked = [

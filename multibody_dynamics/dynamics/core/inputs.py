@@ -94,7 +94,7 @@ def as_mapping(name: str, value: Any) -> Mapping[str, Any]:
 
 def as_path(value: Any) -> Path:
     """`value` as a path; InputError if it cannot be one."""
-    if not isinstance(value, str | PathLike) or not str(value):
+    if not isinstance(value, str | PathLike) or not str(value) or "\0" in str(value):
         raise InputError(f"expected the path of a file, got {value!r}")
     return Path(value)
 

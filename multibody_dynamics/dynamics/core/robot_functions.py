@@ -7,15 +7,24 @@ from collections.abc import Callable
 from functools import singledispatch, wraps
 from typing import Any, TypeVar
 
+from .errors import InputError
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def by_robot(function: F) -> F:
     """`function`, whose first argument is `model`, open to other definitions (:func:`answers`).
 
-    As ``functools.singledispatch``, but typed as before, and `model` may be given by name.
+    As ``functools.singledispatch``, but typed as before, and `model` may be given by name. What is
+    neither of the annotated class nor of one that has a definition of its own is an InputError.
     """
-    dispatched = singledispatch(function)
+    own = function.__annotations__["model"]
+
+    @singledispatch
+    def dispatched(model: Any, *_: Any, **__: Any) -> None:
+        raise InputError(f"model: expected a {own.__name__}, got {model!r}")
+
+    dispatched.register(own, function)
 
     @wraps(function)
     def call(model: Any, *args: Any, **kwargs: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Array, InputError, ModelError, ModelWarning, as_array
+from ..core import Array, InputError, ModelError, ModelWarning, as_array, exactly
 from ..lie import se3, so3
 
 ROUNDING = 1e-6  # relative; data sheets print about five digits
@@ -26,9 +26,9 @@ def spatial_inertia(mass: float, com: Any, inertia_com: Any) -> Array:
     `mass` in kg; `com` (3,) in m from that origin; `inertia_com` (3, 3) in kg m^2 about the centre
     of mass. All in the axes of the body frame.
     """
-    c = so3.hat(as_array("com", com, (3,)))
-    inertia = as_array("inertia_com", inertia_com, (3, 3))
-    m = float(as_array("mass", mass, ()))
+    c = so3.hat(exactly("com", com, (3,)))
+    inertia = exactly("inertia_com", inertia_com, (3, 3))
+    m = float(exactly("mass", mass, ()))
     with np.errstate(over="ignore", invalid="ignore"):
         M = np.block([[inertia - m * c @ c, m * c], [-m * c, m * np.eye(3)]])
     if not np.isfinite(M).all():

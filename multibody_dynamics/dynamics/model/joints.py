@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Array, InputError, as_array
+from ..core import Array, InputError, as_array, exactly
 from ..lie import so3
 
 ORIGIN = (0.0, 0.0, 0.0)
@@ -39,8 +39,8 @@ def prismatic(axis: Any) -> Array:
 def helical(axis: Any, point: Any, pitch: float) -> Array:
     """Screw (6,) of a rotation by q rad that advances `pitch` m/rad: (e, p x e + h e)."""
     e = unit("axis", axis)
-    p = as_array("point", point, (3,))
-    h = float(as_array("pitch", pitch, ()))
+    p = exactly("point", point, (3,))
+    h = float(exactly("pitch", pitch, ()))
     return np.concatenate([e, np.cross(p, e) + h * e])
 
 

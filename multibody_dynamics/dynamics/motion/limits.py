@@ -18,6 +18,7 @@ from ..core import (
     IndependentCopies,
     InputError,
     as_array,
+    as_real,
     compiled_exactly,
     inlined_exactly,
     read_only,
@@ -79,14 +80,14 @@ class JointCommandLimits(IndependentCopies):
         object.__setattr__(self, "joint_names", names)
         for quantity in ("torque", "torque_rate", "motor_speed"):
             given = getattr(self, quantity)
-            limit = read_only(np.full(len(names), np.inf) if given is None else given)
+            limit = np.full(len(names), np.inf) if given is None else as_real(quantity, given)
             if limit.shape != (len(names),):
                 raise InputError(f"{quantity}: expected {len(names)} limits, got {limit.shape}")
             for j in np.flatnonzero(~(limit > 0.0)).tolist():
                 raise InputError(
                     f"{quantity} of joint '{names[j]}': limit {limit[j]} is not positive"
                 )
-            object.__setattr__(self, quantity, limit)
+            object.__setattr__(self, quantity, read_only(limit))
 
     def apply(
         self, torque: Array, previous: Array, dt: float
@@ -130,7 +131,7 @@ class JointCommandLimits(IndependentCopies):
     def _vector(self, name: str, value: Array) -> Array:
         """`value` as float64 (n,); checked for NaN only if it has to be converted."""
         n = len(self.joint_names)
-        if isinstance(value, np.ndarray) and value.shape == (n,) and value.dtype == np.float64:
+        if type(value) is np.ndarray and value.shape == (n,) and value.dtype == np.float64:
             return value
         array = as_array(name, value, (n,), self.joint_names)
         if array.ndim != 1:

@@ -50,6 +50,7 @@ from ..core import (
     as_real,
     check_sequence,
     compiled_exactly,
+    computable_rows,
     inlined_exactly,
     inlined_with_arrays,
     refused_as,
@@ -200,6 +201,8 @@ class Reference(IndependentCopies, ABC):
 
     def __call__(self, t: float) -> Array:
         """State (5, n) at time t: q, q', q'', q''', q'''' in rad (m), rad/s, ..., rad/s^4."""
+        if not isinstance(t, float) and _array("t", t, ()).ndim:
+            raise TrajectoryError(f"t: expected one time, got {t!r}; sample() takes several")
         if self.start_time < t < self.end_time:
             return self._inside(t)
         return self._outside(t).copy()
@@ -715,6 +718,8 @@ def _check_positive(name: str, value: float) -> None:
 
 def _checked_times(times: Any) -> Array:
     times = _array("times", times, ())
+    with refused_as(TrajectoryError):
+        computable_rows("times: ", times)
     if times.ndim != 1:
         raise TrajectoryError(f"times: expected one per point, got shape {times.shape}")
     if times.size == 0:

@@ -56,7 +56,7 @@ from ..lie.screws import (
     store_screw,
     symmetric_times,
 )
-from ..model import MultibodyModel
+from ..model import MultibodyModel, check_model
 from ..model.records import ROTOR, SCREW
 from . import mass_matrix_factors
 from .crba import cancelled_terms, mass_matrix_recursion, world_inertia
@@ -339,6 +339,7 @@ def articulated_bodies(
 
 def prescribed_joints(model: MultibodyModel, joints: Sequence[str | int]) -> NDArray[np.bool_]:
     """(n,) bool, true for the given joints (names or indices); InputError for an unknown one."""
+    check_model(model)
     check_sequence("prescribed", joints, "joints")
     held = np.zeros(model.n, dtype=bool)
     for joint in joints:

@@ -98,8 +98,8 @@ class BatchInverseDynamics:
                     f"{name}: order {self.order} takes {', '.join(names)}; "
                     f"{name} is {'missing' if row is None else 'surplus'}"
                 )
-        if threads is not None and threads < 1:
-            raise InputError(f"threads: expected at least 1, got {threads}")
+        if not (threads is None or (isinstance(threads, int | np.integer) and threads >= 1)):
+            raise InputError(f"threads: expected at least 1, got {threads!r}")
         given = given[: self.order + 3]
         rows = self._contiguous(given, joints)
         results = self._results((self.order + 1, *rows[0].shape), out)
@@ -144,7 +144,7 @@ class BatchInverseDynamics:
         first = given[0]
         if (
             all(
-                isinstance(row, np.ndarray)
+                type(row) is np.ndarray  # not a masked one
                 and row.dtype == np.float64
                 and row.flags.c_contiguous
                 and row.flags.aligned

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Array, transposed
+from ..core import Array, by_robot, transposed
 from ..lie.se3 import ad
 from ..model import MultibodyModel, inertia
 from .all_bodies import spatial_bodies
 from .kinematics import forward_kinematics
 
 
+@by_robot
 def christoffel_symbols(model: MultibodyModel, q: Any) -> Array:
     """Christoffel symbols Gamma (..., n, n, n) at q (..., n), symmetric in j, k; [M18d] (86).
 
@@ -49,6 +50,7 @@ def christoffel_symbols(model: MultibodyModel, q: Any) -> Array:
     return model.collect(symbols, -3, -2, -1) / 2
 
 
+@by_robot
 def christoffel_symbols_binet(model: MultibodyModel, q: Any) -> Array:
     """:func:`christoffel_symbols` from Binet's inertia tensors, [M18d] (87) corrected.
 

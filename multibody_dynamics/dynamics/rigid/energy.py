@@ -42,6 +42,7 @@ def potential_energy(model: MultibodyModel, q: Any) -> Array:
     return np.asarray(-_first_moment(model, q) @ model.gravity)
 
 
+@by_robot
 def center_of_mass(model: MultibodyModel, q: Any) -> Array:
     """The centre of mass (..., 3) of all bodies without the base at q (..., n), inertial frame, m.
 

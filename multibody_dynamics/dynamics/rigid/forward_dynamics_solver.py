@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core import STATE_ROWS, Array, CheckedRows, InputError
-from ..model import MultibodyModel
+from ..model import MultibodyModel, check_model
 from ..model.records import WRENCH
 from .aba import TORQUE_ROWS, forward_dynamics_cycle, forward_dynamics_scratch
 from .articulated_inertia import prescribed_joints, singular
@@ -34,6 +34,7 @@ class ForwardDynamicsSolver(ModelSolver):
     """
 
     def __init__(self, model: MultibodyModel, order: int = 0) -> None:
+        check_model(model)
         if order not in (0, 1, 2):
             raise InputError(f"order: expected 0, 1 or 2 derivatives of q'', got {order!r}")
         n, N, bases = model.n, model.body_count, np.zeros((1, WRENCH))

@@ -11,7 +11,7 @@ import numpy as np
 from ..codegen import Calls, pause
 from ..core import STATE_ROWS, Array, BoundCall, CheckedRows, by_robot
 from ..lie import Representation, check_representation
-from ..model import MultibodyModel
+from ..model import MultibodyModel, check_model
 from ..model.records import BODY_ROW, TWIST, WRENCH
 from .kinematics import BaseMotion
 from .rnea import CYCLES, dynamic_base_rows, wrench_on_base
@@ -70,6 +70,7 @@ class InverseDynamicsSolver(SpecialisingSolver):
         *,
         specialise: bool | None = None,
     ) -> None:
+        check_model(model)
         n, N = model.n, model.body_count
         bodies = np.zeros((N + 1, BODY_ROW))
         super().__init__(model, bodies, check_representation(representation))

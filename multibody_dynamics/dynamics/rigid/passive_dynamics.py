@@ -24,6 +24,7 @@ from ..core import (
     InputError,
     as_state,
     broadcast_shapes,
+    by_robot,
     check_sequence,
     compiled,
     copy_row,
@@ -183,6 +184,7 @@ class ReferenceMotion(NamedTuple):
     reference_twists: list[Array]
 
 
+@by_robot
 def reference_motion(
     model: MultibodyModel,
     state: Sequence[Any],

@@ -18,7 +18,7 @@ from ..codegen import Expression, Graph, Program, cosine, sine
 from ..core import InputError
 from ..lie import Representation
 from ..lie.screws import add, dot, rotate, rotate_symmetric, subtract
-from ..model import MultibodyModel
+from ..model import MultibodyModel, check_model
 from ..model.records import BODY_ROW, COM, INERTIA, JOINT_ROW, MASS, POSE, ROTOR, TWIST
 from ..recursions import generic_trig
 
@@ -164,6 +164,7 @@ def generic_robot(
 
     Raises InputError for rows that do not have n scalars; nothing else is checked.
     """
+    check_model(model)
     joints, state = model.joint_rows.astype(object), scalar_rows(model, rows)
     applied = np.zeros((model.body_count, 3 * WRENCH_SIZE), dtype=object)
     trig = generic_trig(joints, state[0], sin, cos)

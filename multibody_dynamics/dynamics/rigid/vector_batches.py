@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..codegen import BatchKernel, Program, available
-from ..core import Array, broadcast_shapes
+from ..core import Array, as_real, broadcast_shapes
 from ..model import MultibodyModel, check_model
 from ..model.records import MASS
 from .tracing import MOST_JOINTS, TracedInputs, constant_columns
@@ -100,19 +100,20 @@ def _states(
 ) -> tuple[tuple[int, ...], list[Array]] | None:
     """The shape of the batch, and its rows as contiguous arrays.
 
-    None unless the batch is large, and the rows are real numbers (..., n) without gaps.
+    None unless the batch is large, and the rows are (..., n) without gaps. Raises InputError for
+    rows of anything but real numbers.
     """
     given = [row for row in rows.values() if row is not None]
     if not any(isinstance(row, np.ndarray) and row.size >= large * n for row in given):
         return None
     if any(row is None for row in list(rows.values())[: len(given)]):
         return None
-    arrays = [np.asarray(row) for row in given]
-    if not all(x.dtype.kind in "fiu" and x.shape[-1:] == (n,) for x in arrays):
+    arrays = list(map(as_real, rows, given))
+    if not all(x.shape[-1:] == (n,) for x in arrays):
         return None
     batch = broadcast_shapes(tuple(rows)[: len(given)], [x.shape[:-1] for x in arrays])
     full = (np.broadcast_to(x, (*batch, n)) for x in arrays)
-    return batch, [np.ascontiguousarray(x, dtype=np.float64) for x in full]
+    return batch, [np.ascontiguousarray(x) for x in full]
 
 
 def adaptable_inputs(model: MultibodyModel) -> TracedInputs:

@@ -20,7 +20,7 @@ from ..core import (
 )
 from ..lie import se3
 from ..lie.screws import add_screws, coad, load_screw, store_screw
-from ..model import MultibodyModel
+from ..model import MultibodyModel, check_model
 from ..recursions.body_fixed import push
 from .kinematics import BaseMotion, forward_kinematics
 
@@ -129,6 +129,7 @@ def frame_motion(
 
     `rows` are q, q', ... The frame is that of `body`, or the one with the pose `frame` in `body`.
     """
+    check_model(model)
     index, offset = model.frame(body)
     if index < 0:
         raise InputError(f"'{body}' belongs to the base; a wrench on the base moves no joint")

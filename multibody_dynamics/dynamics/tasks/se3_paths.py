@@ -35,6 +35,7 @@ from ..core import (
     TrajectoryError,
     as_array,
     compiled,
+    exactly,
     leibniz,
     times,
 )
@@ -145,7 +146,7 @@ class PosePath(IndependentCopies, ABC):
 
     def __call__(self, t: float, representation: Representation = "hybrid") -> TaskMotion:
         """Pose (4, 4), twist, acceleration, jerk and jounce (6,) at time t (s)."""
-        return self._motion(np.array([t], dtype=np.float64), representation, ())
+        return self._motion(exactly("t", t, ())[None], representation, ())
 
     def sample(self, at: Any, representation: Representation = "hybrid") -> TaskMotion:
         """Pose (k, 4, 4), twist, acceleration, jerk and jounce (k, 6) at the times (k,) in s."""
@@ -379,8 +380,8 @@ def circle(
     geodesic. Other arguments and errors are those of :func:`screw_motion`.
     """
     C0 = _one_pose("start", start)
-    c, n = as_array("center", center, (3,)), unit("axis", axis)
-    phi, h = (float(as_array(*x, ())) for x in (("angle", angle), ("pitch", pitch)))
+    c, n = exactly("center", center, (3,)), unit("axis", axis)
+    phi, h = (float(exactly(*x, ())) for x in (("angle", angle), ("pitch", pitch)))
     Y = np.concatenate([n, np.cross(c, n) + h * n]) * phi
     screws = [times(se3.Ad(se3.inverse(C0)), Y)]
     if not isinstance(orientation, str):
@@ -399,7 +400,7 @@ def arc(start: Any, via: Any, goal: Any, law: Law) -> PosePath:
     The orientation follows the geodesic to that of `goal`. Raises TrajectoryError if the points are
     collinear; other arguments and errors are those of :func:`screw_motion`.
     """
-    C0, C1, p = _one_pose("start", start), _one_pose("goal", goal), as_array("via", via, (3,))
+    C0, C1, p = _one_pose("start", start), _one_pose("goal", goal), exactly("via", via, (3,))
     a, b = p - C0[:3, 3], C1[:3, 3] - C0[:3, 3]
     n = np.cross(a, b)
     if not np.linalg.norm(n) > 1e-9 * np.linalg.norm(a) * np.linalg.norm(b):
@@ -499,7 +500,7 @@ def _law(law: Law) -> Reference:
         if law.n != 1:
             raise TrajectoryError(f"law: expected a time law with one coordinate, got {law.n}")
         return law
-    duration = float(as_array("duration", law, ()))
+    duration = float(exactly("duration", law, ()))
     if not duration > 0:
         raise TrajectoryError(f"the duration must be positive, got {law}")
     return interpolate(["s"], [0.0, duration], [[0.0], [1.0]])

@@ -20,6 +20,7 @@ from ..core import (
     broadcast_shapes,
     cached_array,
     check_sequence,
+    exactly,
     read_only,
     times,
     transposed,
@@ -101,9 +102,8 @@ class Task(IndependentCopies):
                 f"the task of '{self.body}' prescribes {' '.join(self.components)}: two rotations "
                 "need axes='tool'; the third rotation, about an axis of the tool, is then free"
             )
-        softness = float(as_array("softness", self.softness, ()))
-        if softness < 0 or np.ndim(self.softness):
-            raise InputError(f"softness: expected a number, zero or greater, got {self.softness!r}")
+        if exactly("softness", self.softness, ()) < 0:
+            raise InputError(f"softness: must be zero or greater, got {self.softness!r}")
 
     @property
     def size(self) -> int:
@@ -217,8 +217,10 @@ def task_jacobian(
     """Jacobian (..., m, n) of the prescribed components of all tasks, along their axes.
 
     Rotations are in rad, translations in units of `length` (m). The axes "tool" are those of the
-    tool at q (..., n). Raises InputError as `jacobian` does.
+    tool at q (..., n). Raises InputError as `jacobian` does, and unless `length` is positive.
     """
+    if exactly("length", length, ()) <= 0.0:
+        raise InputError(f"length: must be positive, got {length!r}")
     blocks = []
     for task in as_tasks(tasks):
         index, offset = task.tool_in(model)

@@ -39,12 +39,13 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Array, as_array, broadcast_shapes, check_sequence
+from ..core import Array, as_array, broadcast_shapes, by_robot, check_sequence
 from ..lie import Representation, check_representation
 from ..model import MultibodyModel
 from ..rigid import jacobian
 
 
+@by_robot
 def jacobian_gradient(
     model: MultibodyModel, q: Any, body: str | int, *, representation: Representation = "spatial"
 ) -> Array:
@@ -68,6 +69,7 @@ def jacobian_gradient(
     return np.moveaxis(_seen(model, q, body, representation, gradient), -3, -1)
 
 
+@by_robot
 def jacobian_hessian(
     model: MultibodyModel, q: Any, body: str | int, *, representation: Representation = "spatial"
 ) -> Array:
@@ -95,6 +97,7 @@ def jacobian_hessian(
     return np.moveaxis(_seen(model, q, body, representation, hessian), (-4, -3), (-2, -1))
 
 
+@by_robot
 def jacobian_partial(
     model: MultibodyModel,
     q: Any,
@@ -128,6 +131,7 @@ def jacobian_partial(
     return _seen(model, q, body, representation, partial)
 
 
+@by_robot
 def jacobian_ddot(
     model: MultibodyModel, q: Any, qd: Any, qdd: Any, body: str | int, *,
     representation: Representation = "spatial",

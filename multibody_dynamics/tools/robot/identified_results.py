@@ -119,6 +119,7 @@ def _read_json(file: Path, found: Results) -> list[str]:
         f"{file.name}: {part}.{name} = {value.value:.6g} +- {value.error:.2g} is not part of a URDF"
         for part in ("gains", "delays", "payloads")
         for name, value in leaves(content[part])
+        if value.determined
     ]
 
 

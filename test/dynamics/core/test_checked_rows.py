@@ -25,6 +25,7 @@ KINDS = {
     "strided": lambda x: np.repeat(x, 2)[::2],
     "read-only": read_only,
     "integers": lambda x: x.astype(int),
+    "half precision": lambda x: x.astype(np.float16),
 }
 
 
@@ -66,6 +67,7 @@ def test_rows_of_the_values_may_be_permuted():
         ((START[0], START, START[0]), r"qd: expected shape \(2,\), got \(3, 2\)"),
         ((START[0], [1.0, np.nan], START[0]), r"qd\[1\] \(joint 'b'\) is nan"),
         ((START[0], START[1], np.array([np.inf, 1.0])), r"tau\[0\] \(joint 'a'\) is inf"),
+        ((START[0], np.ma.masked_less(START[1], 9.0), START[2]), "qd: some numbers are masked"),
     ],
 )
 def test_rejected_rows_change_nothing(given, message):

@@ -210,7 +210,7 @@ def test_a_cached_array_is_computed_once_and_read_only():
 
 def test_paths_mappings_and_choices():
     assert inputs.as_path("a/b") == inputs.as_path(Path("a/b")) == Path("a/b")
-    for bad in (None, 3, b"/x", "", ["x"]):
+    for bad in (None, 3, b"/x", "", ["x"], "robot\0.urdf"):
         with pytest.raises(InputError, match="expected the path of a file, got"):
             inputs.as_path(bad)
     assert inputs.as_mapping("wrenches", None) == {}

@@ -74,6 +74,9 @@ def test_transform_is_that_of_the_moved_masses(seed):
     ("arguments", "word"),
     [
         ((np.nan, (0, 0, 0), np.eye(3)), "mass"),
+        (([1.0], (0, 0, 0), np.eye(3)), r"mass: expected shape \(\), got \(1,\)"),
+        ((1, np.zeros((0, 3)), np.eye(3)), r"com: expected shape \(3,\), got \(0, 3\)"),
+        ((1, (0, 0, 0), np.ones((2, 3, 3))), r"inertia_com: expected shape \(3, 3\)"),
         ((1, (0, 0), np.eye(3)), "com"),
         ((1, (0, 0, 0), np.eye(2)), "inertia_com"),
         ((1, (0, 0, 1j), np.eye(3)), "com.*real"),

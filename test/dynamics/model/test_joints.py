@@ -96,6 +96,11 @@ def test_turn_z_to_the_opposite(tilt):
 @pytest.mark.parametrize("axis", [(0, 0, 0), (0, np.nan, 1), (1, 0), ((1, 0, 0),) * 2])
 def test_an_invalid_axis_is_rejected(axis):
     assert_rejected((lambda: dyn.universal(POINT, (0, 0, 2.0), (0, 0, -2.0)), "not parallel"))
+    for point in ((0, 0), np.zeros((2, 3)), np.zeros((0, 3))):
+        with pytest.raises(dyn.InputError, match=r"point: expected shape"):
+            dyn.revolute((0, 0, 1), point)
+    with pytest.raises(dyn.InputError, match=r"pitch: expected shape \(\)"):
+        dyn.helical((0, 0, 1), POINT, [0.1])
     for build in (dyn.revolute, dyn.prismatic, dyn.cylindrical, dyn.planar):
         with pytest.raises(dyn.InputError):
             build(axis)

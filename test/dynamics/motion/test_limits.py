@@ -125,6 +125,9 @@ def test_invalid_limits_are_rejected() -> None:
         (limits(motor_speed=[np.nan, 1, 1]), "motor_speed of joint 'shoulder'"),
         (limits(torque=[1, 1]), "torque: expected 3 limits"),
         (limits(torque=5.0), "torque: expected 3 limits"),
+        (limits(torque=[1, 1, 1j]), "torque: expected real numbers"),
+        (lambda: COMMANDS.apply(np.ma.masked_less(np.zeros(3), 1.0), np.zeros(3), 0.1), "masked"),
+        (limits(motor_speed=["1", "1", "1"]), "motor_speed: expected real numbers"),
     )
 
 

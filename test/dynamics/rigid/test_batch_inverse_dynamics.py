@@ -144,6 +144,9 @@ def test_wrong_arguments_are_named():
         (lambda: evaluate(*rows[:3]), "qddd: order 1 takes ; qddd is missing"),
         (lambda: evaluate(*rows, rows[0]), "qdddd is surplus"),
         (lambda: evaluate(*rows, threads=0), "threads: expected at least 1, got 0"),
+        (lambda: evaluate(*rows, threads=np.nan), "threads: expected at least 1, got nan"),
+        (lambda: evaluate(*rows, threads="2"), "threads: expected at least 1, got '2'"),
+        (lambda: evaluate(np.ma.masked_less(rows[0], 0.0), *rows[1:]), "q: some numbers are mask"),
         (lambda: BatchInverseDynamics(model, 3), "order: expected 0, 1 or 2, got 3"),
     )
 

@@ -76,6 +76,8 @@ def test_damping_strength_defaults_to_the_singular_value():
         ),
         (lambda: dyn.tasks.RedundancyResolution(feedback=np.inf), "finite"),
         (lambda: dyn.tasks.RedundancyResolution(length=0), "length"),
+        (lambda: dyn.tasks.task_jacobian(panda(), HAND, READY, length=0.0), "length: must be pos"),
+        (lambda: dyn.tasks.task_jacobian(panda(), HAND, READY, length=np.nan), "length is nan"),
         (lambda: dyn.tasks.RedundancyResolution(limit_margin=[0.1, 0]), "limit_margin"),
         (lambda: dyn.tasks.RedundancyResolution(posture_gain=-1), "posture_gain"),
         (lambda: dyn.tasks.RedundancyResolution(prescribed="panda_joint1"), "sequence of joints"),

@@ -304,6 +304,7 @@ def test_bad_arguments_are_rejected():
         (lambda: tasks.spline([0, 1, 1], [A, A, A]), "times must increase"),
         (lambda: tasks.spline([0, 1], [A, A, A]), "poses"),
         (lambda: tasks.line(A, A, 0.0), "duration must be positive"),
+        (lambda: tasks.line(A, A, 1.0)([0.1, 0.2]), "t: expected shape ()"),
         (lambda: tasks.line(A, A, dyn.motion.hold(["a", "b"], [0, 0])), "one coordinate"),
         (lambda: tasks.arc(A, (0, 0, 0), A, 1.0), "lie on a line"),
         (circle((0, 0, 0)), "axis"),

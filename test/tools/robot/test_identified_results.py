@@ -46,7 +46,10 @@ def test_springs_of_an_antagonistic_joint(tmp_path):
 
 
 def test_gains_and_delays_are_listed(tmp_path):
-    content = one_link({}) | {"links": {}, "gains": {"a": {"gain": number(11.13)}}}
+    """Those that the recordings determine, and no others: 0 +- nan would say nothing."""
+    known = {"value": 0.0, "standard error": None, "determined": False}
+    found = {"gains": {"a": {"gain": number(11.13)}}, "delays": {"a": {"sensor": known}}}
+    content = one_link({}) | {"links": {}} | found
     found = read_results(written(tmp_path, content))
     assert found.notes == ("identified.json: gains.a.gain = 11.13 +- 0.1 is not part of a URDF",)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import Array, InputError, as_array
+from ...core import Array, InputError, as_array, as_real
 
 SIGNALS = ("q", "qd", "theta", "sensor", "motor_torque", "current", "stiffness")
 OF_MOTORS = ("theta", "motor_torque", "current")
@@ -124,7 +124,7 @@ class MeasuredRun:
 
 def as_real_or_nan(name: str, value: Any) -> Array:
     """A real array in which whole columns may be NaN."""
-    rows = np.asarray(value, dtype=np.float64)
+    rows = as_real(name, value)
     if rows.ndim == 2:
         given = ~np.isnan(rows).all(axis=0)
         as_array(name, rows[:, given], ())

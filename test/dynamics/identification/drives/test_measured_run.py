@@ -35,6 +35,7 @@ def test_stretches_are_the_parts_between_gaps():
         ({"q": ROWS, "rate": 0.0}, "rate 0.0: must be positive"),
         ({"q": ROWS, "starts": (0, 7, 3)}, "starts: must ascend"),
         ({"q": np.where(ROWS == 5.0, np.nan, ROWS)}, "run 'a': q"),
+        ({"q": ROWS + 0j}, "q: expected real numbers, got an array of complex128"),
     ],
 )
 def test_runs_that_do_not_fit_together_are_refused(given, says):
