@@ -179,7 +179,8 @@ class _Site:
         scale = float(D[blocks["viscous"].start, self._index[f"{self._site}.viscous"]])
         for k, (name, columns) in enumerate(of.items()):
             at = {"coulomb": coulomb, "load": coulomb, "stribeck": stribeck}.get(name)
-            T[:, columns, k] = scale if at is None else scale * self._nodes.weights(at)[0]
+            nodes = self._nodes.speeds if name == "stribeck" else self._nodes
+            T[:, columns, k] = scale if at is None else scale * nodes.weights(at)[0]
         here = np.zeros_like(z)
         here[places] = z[places]
         return self._best(coulomb, stribeck, T[:, places], here[places], g[places],
