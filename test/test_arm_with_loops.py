@@ -14,7 +14,11 @@ from multibody_dynamics.resources import share_directory
 
 FILES = share_directory() / "config" / "mechanisms"
 START, STEP = 10**9, 10**6  # ns
-GOALS = {"five_bar": [2.2, 0.8], "delta": [0.4, 0.0, -0.25]}
+GOALS = {
+    "five_bar": [2.2, 0.8],
+    "delta": [0.4, 0.0, -0.25],
+    "stewart": [0.02, -0.015, 0.03, 0.0, -0.02, 0.01],
+}
 
 
 def robot(name):

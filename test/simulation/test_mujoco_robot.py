@@ -180,7 +180,7 @@ def test_the_panda_converges_to_elastic_robot_with_order_two():
     assert 3.0 < errors[0] / errors[1] < 6.0
 
 
-@pytest.mark.parametrize("name", ["five_bar", "leg", "delta", "ankle"])
+@pytest.mark.parametrize("name", ["five_bar", "leg", "delta", "ankle", "stewart"])
 def test_robots_with_loops_move_as_in_elastic_robot(name):
     """MuJoCo closes the loops by constraints; ElasticRobot integrates the motors' coordinates."""
     urdf = CONFIG / "mechanisms" / f"{name}.urdf"

@@ -628,7 +628,8 @@ def _assembled(
                 f"joints: {', '.join(tree.joint_names[i] for i in free)}"
                 f"{_loose(system, A[kept], free)}"
             )
-    return q, free, rows, kept, _strides(system, A[kept], free)
+    plain = [k for k in kept if not rows[k][1].pitch]
+    return q, free, rows, kept, _strides(system, A[plain], free)
 
 
 def _closed(system: ConstrainedModel, q: Array, fixed: Sequence[str]) -> Array:
@@ -644,14 +645,16 @@ def _closed(system: ConstrainedModel, q: Array, fixed: Sequence[str]) -> Array:
 def _strides(system: ConstrainedModel, A: Array, independent: Indices) -> Array:
     """How far each independent joint may go from one closed configuration to the next: STRIDE rad;
     if it slides, as many m as turn a dependent joint by that, as a power of two of it, because
-    rounding must not change code that is recorded with it."""
-    slides = np.array([kind == "prismatic" for kind in system.tree.joint_types])
+    rounding must not change code that is recorded with it. Threads turn often, but in proportion:
+    they do not count, and A (k, n) has the rows without pitch."""
+    types = np.array(system.tree.joint_types)
+    slides, turns = types == "prismatic", np.isin(types, ["revolute", "continuous"])
     strides = np.full(len(independent), at.STRIDE)
     own = slides[independent]
     if own.any():
         others = np.setdiff1d(np.arange(system.n), [*independent, *system.balls[:, 0]])
         moved = np.linalg.lstsq(A[:, others], A[:, independent[own]])[0]
-        turned = np.abs(moved[~slides[others]]).max(axis=0, initial=1.0)  # rad/m
+        turned = np.abs(moved[turns[others]]).max(axis=0, initial=1.0)  # rad/m
         strides[own] *= np.exp2(-np.ceil(np.log2(turned)))
     return strides
 

@@ -130,8 +130,9 @@ def test_code_for_one_robot_passes_to_other_charts():
     program, balls = rigid.trace_gravity_forces(model), model.system.balls
     sizes = {"n": 1, "N": model.body_count, "closure": len(program.results["closure"])}
     memory = record_fields.zeros(loop_memory.LoopMemory, **sizes)
-    own, charts, taken = model.first_bodies, set(), 0
-    loop_memory.approach_loops(program, model.assembled, own, balls, memory, np.zeros(1))
+    rows, charts, taken = np.arange(len(model.equations) + 1) + 1, set(), 0
+    tables = model.assembled, model.first_bodies, model.strides, rows, balls
+    loop_memory.approach_loops(program, *tables, memory, np.zeros(1))
     for state in turns(600):
         assert error(np.array(solver(*state)), np.array(reference(*state))) < 1e-11
         taken += solver._is_specialised()
@@ -143,7 +144,7 @@ def test_code_for_one_robot_passes_to_other_charts():
     assert taken > 580
     assert charts == {0.0, np.pi / 2}
     far = np.array([9.0])
-    loop_memory.approach_loops(program, model.assembled, own, balls, memory, far)
+    loop_memory.approach_loops(program, *tables, memory, far)
     found = program.evaluate(q=far, last=memory.last)
     assert loop_memory.take_closed(memory, found["motion"], found["closure"], balls)
 

@@ -162,7 +162,7 @@ def test_positions_beyond_all_reach_are_refused():
     mechanism = four_bar()
     solver = Inverse(mechanism.system, mechanism.q, independent=mechanism.independent)
     for far in (1001.0, -1e308):
-        with pytest.raises(dyn.DynamicsError, match="out of reach"):
+        with pytest.raises(dyn.DynamicsError, match=r"loop 'pin': joint 'crank' is .* from the as"):
             solver([far], [0.0], [0.0], [0.0], [0.0])
 
 
