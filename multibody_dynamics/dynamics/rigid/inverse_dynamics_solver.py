@@ -119,7 +119,7 @@ class InverseDynamicsSolver(SpecialisingSolver):
             kernel(where.ctypes.data)
             robot = (self.model.parents, joints, gravity)
             trig, applied = np.empty((2, N)), np.zeros((N, 18))
-            self._general.func(*robot, 2, state, applied, trig, bodies, expected)
+            self._general.function(*robot, 2, state, applied, trig, bodies, expected)
             size = np.abs(expected).max(axis=1)
             if not (np.abs(found - expected).max(axis=1) <= TOLERANCE * size).all():
                 return False
