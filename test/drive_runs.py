@@ -102,11 +102,11 @@ def slipped(torque, stiffness, width, reach):
 
 
 def real_run(duration=24.0, seed=0, noise=0.03, width=0.0, reach=6e-3, gap=0.0, error=0.0,
-             bristle=0.0, coulomb=0.0, load=0.0, motor_load=0.0):  # fmt: skip
+             bristle=0.0, coulomb=0.0, load=0.0):  # fmt: skip
     """A run of the real planar arm without sensors. Its springs have hysteresis of this width and a
     gap, its gears an error at twice the turn of the shaft, and its links Coulomb friction, with a
     share of the load, whose bristles bend by this distance; all by step-by-step laws of their
-    own. Coulomb friction of the motors grows with a share of their loads."""
+    own."""
     model, actuators = real_planar()
     rows = motion(model, duration, seed, RATE * FINER)
     Q = dyn.inverse_dynamics(model, *rows[:3]).tau
@@ -130,8 +130,7 @@ def real_run(duration=24.0, seed=0, noise=0.03, width=0.0, reach=6e-3, gap=0.0, 
         rate = np.gradient(turned, 1.0 / (RATE * FINER))
         torque[:, j] = each.motor.inertia * np.gradient(rate, 1.0 / (RATE * FINER)) + driven
         law = each.motor
-        level = law.coulomb + motor_load * np.abs(driven)
-        torque[:, j] += law.viscous * rate + level * np.tanh(rate / law.coulomb_velocity)
+        torque[:, j] += law.viscous * rate + law.coulomb * np.tanh(rate / law.coulomb_velocity)
     rng = np.random.default_rng(seed + 100)
     q, theta, torque = (np.ascontiguousarray(x[::FINER]) for x in (rows[0], theta, torque))
     torque += noise * rng.normal(size=torque.shape)

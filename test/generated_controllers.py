@@ -185,6 +185,8 @@ class Twins:
         assert self.c._output.state == self.python.state, (self.cycles, self.c.state)
         assert self.c._output.fault == self.python.fault, (self.cycles, self.c.fault)
         assert self.c.fault_joint == self.python.arm.supervisor.joint
+        is_open = self.python.arm.supervisor.text.startswith(("loop", "singular pose of loop"))
+        assert bool(self.c.open_loop) == is_open
         torque = self.c.torque
         assert np.isfinite(torque).all()
         if self.c.state != "inactive":

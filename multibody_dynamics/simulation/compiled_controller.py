@@ -177,6 +177,14 @@ class CompiledController(NeverCopied):
         return self.joint_names[i] if i >= 0 else ""
 
     @property
+    def open_loop(self) -> str:
+        """The equation of a loop that a fault has found open; empty if it is not about one."""
+        names = (ctypes.c_char_p * (self._output.open_loop + 1)).in_dll(
+            self._library, f"{self.name}_loop_names"
+        )
+        return names[-1].decode()
+
+    @property
     def counts(self) -> dict[str, int]:
         """What was refused, limited or missed since the start."""
         counts = self._output.counts

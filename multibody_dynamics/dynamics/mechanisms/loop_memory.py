@@ -35,7 +35,7 @@ class LoopMemory(NamedTuple):
     weight: Annotated[Array, Field("N m or N, torques of gravity there", ("n",))]
     motion: Annotated[Array, Field("rad or m, of all joints there", ("N",))]
     closure: Annotated[Array, Field("within -1 and 1 if the loops are closed", ("closure",))]
-    open: Annotated[Integers, Field("1 + the row that was violated most in the last failure")]
+    open: Annotated[Integers, Field("row that was violated most in a failure; 0 if closed")]
     # fmt: on
 
 
@@ -103,6 +103,7 @@ def approach_loops(recorded, assembled, own, strides, rows, balls, s, q):
         for i in range(s.last.shape[0]):
             s.last[i] = assembled[i]
     s.is_known[0] = 1
+    s.open[0] = 0
     most = most_strides(own, strides, s, q)
     is_closed = most <= MOST_STRIDES
     left = ceil(most) if is_closed and most > 1.0 else 1

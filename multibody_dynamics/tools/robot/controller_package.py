@@ -61,7 +61,8 @@ def controller_package(
     texts, memory = _dynamics(design)
     texts["actuators.h"], texts["actuators.c"] = c_actuators(design.actuators)
     settings = CycleSettings(**design.parameters)
-    printed = printed_cycle(design.actuators, settings, design.stream_limits, memory)
+    names = c_loops.loop_names(design.model)
+    printed = printed_cycle(design.actuators, settings, design.stream_limits, memory, names)
     texts |= printed.files
     forward, simulated = _simulated_dynamics(design)
     loops = "" if memory == c_types.NONE else f"    {memory.name} loops;\n"

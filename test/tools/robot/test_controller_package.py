@@ -121,6 +121,8 @@ def test_a_motion_out_of_reach_is_the_same_fault_in_c_and_python(twins_of):
     assert twins.faults == {"", "torque not finite"}
     assert twins.states[-2:] == ["following", "stopping"]
     assert np.abs(twins.q - home).max() > 0.3
+    for text in (twins.c.open_loop, twins.python.arm.supervisor.text):
+        assert text.startswith("loop 'tip': translation along ")
 
 
 @needs_compiler

@@ -229,6 +229,8 @@ OUTPUT: tuple[tuple[str, str, tuple[int | str, ...], str, str], ...] = (
      "at which it was found; -1 if it is not about one"),
     ("double", "fault_value", (), "c->modes.value", "what was found there, SI units"),
     ("double", "fault_allowed", (), "c->modes.allowed", "what is allowed there"),
+    ("int", "open_loop", (), "c->modes.fault == ROBOT_NOT_FINITE ? c->open_loop : 0",
+     "which of robot_loop_names could not be closed; 0: none"),
     ("double", "desired", (5, "n"), "c->desired", "q..q''''"),
     ("double", "desired_theta", ("m",), "c->now.result[0]",
      "along `desired`, by the flat map, or that of a stop"),
@@ -272,12 +274,14 @@ class PrintedCycle(NamedTuple):
 
 
 def printed_cycle(
-    actuators: Actuators, settings: CycleSettings, stream: StreamLimits, loops: Any = c_types.NONE
-) -> PrintedCycle:
+    actuators: Actuators, settings: CycleSettings, stream: StreamLimits, loops: Any = c_types.NONE,
+    loop_names: Sequence[str] = (),
+) -> PrintedCycle:  # fmt: skip
     """All that the cycle of a robot in C shares with Python, with the prefix `robot_`.
 
     settings, stream : those that it has by default. loops : the record that the gravity torques of
-    a robot with loops take. Raises InputError for actuators that cannot be translated into C.
+    a robot with loops take; loop_names : what it counts as open. Raises InputError for actuators
+    that cannot be translated into C.
     """
     printer = _Printer(actuators, loops)
     files, prototypes = {}, []
@@ -293,7 +297,7 @@ def printed_cycle(
         text, heads = printer.functions(functions)
         files[file] = _file(purpose, "robot_controller.h", text)
         prototypes.append("".join(f"{head};\n" for head in heads))
-    files["settings.c"] = _settings(actuators, settings, stream)
+    files["settings.c"] = _settings(actuators, settings, stream, loop_names)
     structures = {
         record: c_records.structure(record, NAMES)
         for record in NAMES
@@ -307,6 +311,7 @@ def printed_cycle(
         f"#define CLOCK_RUNS {cycle_clock.RUNS}",
         f"#define CLOCK_SET_BACK {cycle_clock.SET_BACK}",
         f"#define CLOCK_STOPPED {cycle_clock.STOPPED}",
+        f"#define OPEN_LOOP {'c->loops.open' if loop_names else 0}",
         f"#define TORQUE_LIMITED {TORQUE_LIMITED}",
         f"#define RATE_LIMITED {RATE_LIMITED}\n\n",
     ]
@@ -447,13 +452,16 @@ def _reference_header(heads: Sequence[str]) -> str:
     return "\n".join(parts)
 
 
-def _settings(actuators: Actuators, values: CycleSettings, stream: StreamLimits) -> str:
+def _settings(
+    actuators: Actuators, values: CycleSettings, stream: StreamLimits, loop_names: Sequence[str]
+) -> str:
     return "\n".join([
         c_source.comment(["Settings: defaults and ranges. Names of joints and motors."])
         + '#include "robot_controller.h"\n\n#include <math.h>\n#include <stddef.h>\n',
         "const int robot_sizes[3] = {ROBOT_JOINTS, ROBOT_MOTORS, ROBOT_VARIABLE};\n",
         _names("robot_joint_names[ROBOT_JOINTS]", actuators.joint_names),
         _names("robot_motor_names[ROBOT_MOTORS]", actuators.motor_names),
+        _names("robot_loop_names[]", ("", *loop_names)),
         "void robot_default_parameters(robot_parameters *parameters)\n{\n"
         f"    *parameters = {c_records.defaults(values, 'robot_parameters')};\n}}\n",
         "const robot_stream_limits robot_default_stream = "

@@ -51,7 +51,7 @@ from ..bodies.joint_friction import JointFriction
 from ..bodies.regressor import inverse_dynamics_regressor
 from ..signals.differentiation import HIGHEST, ZeroPhaseFilter
 from ..signals.parallel_filter import ParallelFilter
-from .friction_terms import NODES, FrictionTerms, VelocityNodes
+from .friction_terms import NODES, VelocityNodes
 from .measured_run import OF_MOTORS, MeasuredRun
 from .spring_effects import EVERY, GAP, SpringEffects
 
@@ -93,12 +93,15 @@ class Channel:
 
 class Options(NamedTuple):
     """The optional terms of the equations. joined : joints whose motor is used together with its
-    link. positional : joints at whose link a torque a sin q + b cos q acts that the torque of the
+    link. presliding : sites of friction with bristles, see `friction_terms`.
+    positional : joints at whose link a torque a sin q + b cos q acts that the torque of the
     motor does not show: of a balancer that the drive compensates, or an eccentric encoder."""
 
-    friction: FrictionTerms = FrictionTerms()
+    stribeck: bool = False
+    load_friction: bool = False
     joined: frozenset[int] = frozenset()
     positional: frozenset[int] = frozenset()
+    presliding: frozenset[str] = frozenset()
 
 
 OF_LINK = ("viscous", "offset", "coulomb", "stribeck", "load")
@@ -205,7 +208,6 @@ class DriveEquations:
         self.model, self.actuators, self.sources = model, actuators, sources
         self.known_friction = known_friction
         self.loaded: dict[str, MultibodyModel] = {}  # as known, with the payload of each name
-        self.known_springs: dict[int, Array] = {}  # values of joints, for the loads of motors
         self.payloads, self.options = payloads, options
         self.is_elastic = np.zeros(model.n, dtype=bool)
         self.springs: list[JointSprings | None] = [None] * model.n
@@ -218,10 +220,9 @@ class DriveEquations:
         self.has_deflection = self.is_elastic & sources.q & own
         self._require_deflections()
         self.effects = dict(effects or {})
-        bent = options.friction.presliding
         self.nodes = {
             side: [
-                VelocityNodes(float(v), has_bristles=f"{side} {name}" in bent)
+                VelocityNodes(float(v), has_bristles=f"{side} {name}" in options.presliding)
                 for v, name in zip(row, names, strict=True)
             ]
             for side, row, names in zip(
@@ -331,23 +332,17 @@ class DriveEquations:
         if kind == "link" and by_spring:
             widths["positional"] = 2
         if kind != "spring":
-            site = self.site_of(Channel(kind, j, motor, {}, 0))
-            widths |= self._friction(site) | {"viscous drift": 1, "coulomb drift": 1}
+            friction = {"viscous": 1, "offset": 1, "coulomb": NODES}
+            if self.options.stribeck:
+                friction["stribeck"] = NODES
+            if self.options.load_friction:
+                friction["load"] = NODES
+            widths |= friction | {"viscous drift": 1, "coulomb drift": 1}
             if joined:
-                of_link = self._friction(f"link {self.model.joint_names[j]}")
-                widths |= {f"link {name}": width for name, width in of_link.items()}
+                widths |= {f"link {name}": width for name, width in friction.items()}
         ends = np.cumsum([0, *widths.values()]).tolist()
         blocks = {name: slice(a, b) for name, a, b in zip(widths, ends[:-1], ends[1:], strict=True)}
         return Channel(kind, j, motor, blocks, ends[-1])
-
-    def _friction(self, site: str) -> dict[str, int]:
-        """The numbers of columns of the terms of friction at a site."""
-        found, terms = {"viscous": 1, "offset": 1, "coulomb": NODES}, self.options.friction
-        if site in terms.stribeck:
-            found["stribeck"] = NODES
-        if site in terms.load:
-            found["load"] = NODES
-        return found
 
     def side_of(self, channel: Channel) -> str:
         """Whose friction an equation has: "link" or "motor", to which that of a rigid joint belongs
@@ -455,7 +450,10 @@ class DriveEquations:
         def rows(part: slice) -> Array:
             q, qd, qdd = state.links[:, part]
             Y = inverse_dynamics_regressor(self.model, q, qd, qdd).Y
-            loads = self._loads(run, state, part)
+            loads = None
+            if self.options.load_friction:
+                carried = self.loaded.get(run.payload.name if run.payload else "", self.model)
+                loads = np.abs(inverse_dynamics(carried, q, qd, qdd).tau)
             out = np.zeros((len(q), self.width))
             out[:, 0] = state.times[part]
             for channel, place in zip(self.channels, self.places, strict=True):
@@ -465,29 +463,6 @@ class DriveEquations:
             return out
 
         return rows
-
-    def _loads(self, run: MeasuredRun, state: State, part: slice) -> dict[str, Array]:
-        """The magnitudes (k,) of the loads on friction by site: of a motor by its springs, if their
-        deflections were measured; otherwise the torques of the links."""
-        found = dict[str, Array]()
-        if not self.options.friction.load:
-            return found
-        carried = self.loaded.get(run.payload.name if run.payload else "", self.model)
-        links = np.abs(inverse_dynamics(carried, *state.links[:, part]).tau)
-        for channel in (each for each in self.channels if each.kind != "spring"):
-            j, springs = channel.joint, self.springs[channel.joint]
-            found[self.site_of(channel)] = found[f"link {self.model.joint_names[j]}"] = links[:, j]
-            if channel.kind == "motor" and springs is not None and self.has_deflection[j]:
-                of = self.spring_columns(channel)
-                z = of.coefficients(self.known_springs.get(j, springs.values))[0]
-                torque = of.columns(self._positions(state, part, j)) @ z
-                found[self.site_of(channel)] = np.abs(torque)
-        return found
-
-    def _positions(self, state: State, part: slice, j: int) -> Positions:
-        """Where the springs of a joint are."""
-        own = state.motors[0, part][:, self.motors_of(j)]
-        return Positions(state.links[0, part, j], own, state.stiffness[part, j])
 
     def _directions(self, state: State, part: slice, side: str, k: int, v: Array) -> Array:
         """(k, NODES) directions in which friction of link or motor k acts at its velocity v."""
@@ -505,7 +480,7 @@ class DriveEquations:
         state: State,
         part: slice,
         Y: Array,
-        loads: Mapping[str, Array],
+        loads: Array | None,
         drift: Array,
     ) -> dict[str, Array]:
         """The columns of one equation by name."""
@@ -527,8 +502,8 @@ class DriveEquations:
         }
         if "stribeck" in channel.blocks:
             columns["stribeck"] = nodes.stribeck(v)
-        if "load" in channel.blocks:
-            columns["load"] = coulomb * loads[self.site_of(channel)][:, None]
+        if loads is not None:
+            columns["load"] = coulomb * loads[:, j, None]
         if channel.is_joined:
             w, of_nodes = state.links[1, part, j], self.nodes["link"][j]
             of_link = {
@@ -536,18 +511,17 @@ class DriveEquations:
                 "offset": columns["offset"],
                 "coulomb": self._directions(state, part, "link", j, w),
             }
-            if "link stribeck" in channel.blocks:
+            if "stribeck" in channel.blocks:
                 of_link["stribeck"] = of_nodes.stribeck(w)
-            if "link load" in channel.blocks:
-                of_link["load"] = (
-                    of_link["coulomb"] * loads[f"link {self.model.joint_names[j]}"][:, None]
-                )
+            if loads is not None:
+                of_link["load"] = of_link["coulomb"] * loads[:, j, None]
             columns |= {f"link {name}": rows for name, rows in of_link.items()}
         if "positional" in channel.blocks:
             q = state.links[0, part, j]
             columns["positional"] = np.stack([np.sin(q), np.cos(q)], axis=1)
         if "spring" in channel.blocks:
-            at = self._positions(state, part, j)
+            own = state.motors[0, part][:, self.motors_of(j)]
+            at = Positions(state.links[0, part, j], own, state.stiffness[part, j])
             columns["spring"] = self.spring_columns(channel).columns(at)
             columns["damping"] = (state.motors[1, part, i] - state.links[1, part, j])[:, None]
         if "effects" in channel.blocks:

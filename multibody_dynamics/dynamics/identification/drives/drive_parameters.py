@@ -218,9 +218,7 @@ class Coefficients:
     def _of_velocity(
         self, nodes: VelocityNodes, site: str, name: str, theta: Array
     ) -> tuple[Array, Sequence[int], Array]:
-        velocity = "coulomb_velocity"
-        if name == "stribeck":
-            velocity, nodes = "stribeck_velocity", nodes.speeds
+        velocity = "stribeck_velocity" if name == "stribeck" else "coulomb_velocity"
         where = [self._index[f"{site}.{name}"], self._index[f"{site}.{velocity}"]]
         size, log_velocity = theta[where]
         weights, slope = nodes.weights(log_velocity)

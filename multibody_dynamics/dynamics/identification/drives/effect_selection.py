@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from ...core import Array
 from .filtered_rows import residuals_of, sums_of
 from .fitted_model import FittedModel
-from .friction_terms import FrictionTerms
 from .spring_effects import SpringEffects
 
 BETTER = 0.9  # of the mean squares of residuals that were not fitted, which effects must leave
@@ -27,10 +26,11 @@ PARTS = 4  # of each stretch of a recording
 
 
 class IncludedEffects(NamedTuple):
-    """The effects in a model: of springs and gears by joint, and the terms of friction by site."""
+    """The effects in a model: of springs and gears by joint, and the sites of friction with
+    bristles."""
 
     springs: Mapping[int, SpringEffects] = {}
-    friction: FrictionTerms = FrictionTerms()
+    presliding: frozenset[str] = frozenset()
 
 
 NO_EFFECTS = IncludedEffects()

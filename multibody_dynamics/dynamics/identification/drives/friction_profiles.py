@@ -100,16 +100,16 @@ class _Site:
             name for name in ("viscous", "offset", "coulomb", "load", "stribeck")
             if name in channel.blocks and parameters.free[self._index[f"{site}.{name}"]]
         ]  # fmt: skip
-        self._tables = {"coulomb_velocity": self._nodes}
-        if "stribeck" in self._sizes:
-            self._tables["stribeck_velocity"] = self._nodes.speeds
-        self._names = [f"{site}.{name}" for name in (*self._sizes, *self._tables)]
+        velocities = ["coulomb_velocity"]
+        velocities += ["stribeck_velocity"] * ("stribeck" in self._sizes)
+        self._names = [f"{site}.{name}" for name in (*self._sizes, *velocities)]
 
     def search(self, theta: Array, G: Array, count: float) -> bool:
         """Change the friction in theta, in place, to the best one at a pair of nodes, if that is
         worth a try. G, count : sums of the equation and of its samples."""
         z, _ = self._coefficients.of(self._channel, theta)
-        logs = [np.log(nodes.values) for nodes in self._tables.values()]
+        nodes = np.log(self._nodes.values)
+        logs = [nodes for name in self._names if name.endswith("_velocity")]
         grid = self._grid(theta, logs, 2.0 * G @ z, 2.0 * G)
         now = float(z @ G @ z)
         power = now + grid.cost
@@ -128,9 +128,11 @@ class _Site:
         fit, where = model.fit, model.indices(self._names)
         errors = np.array([each.error for each in model.uncertainties(self._names)])
         g, Q, variance = model.solver.profile(fit, k, np.array(where))
-        first = len(self._sizes)  # of the velocities
-        rows = zip(self._tables.values(), where[first:], errors[first:], strict=True)
-        logs = [_logs(nodes, float(fit.theta[i]), float(error)) for nodes, i, error in rows]
+        logs = [
+            _logs(self._nodes, float(fit.theta[i]), float(error))
+            for name, i, error in zip(self._names, where, errors, strict=True)
+            if name.endswith("_velocity")
+        ]
         grid = self._grid(fit.theta, logs, g, Q)
         above = grid.cost - min(float(grid.cost.min()), 0.0)
         widenings = {}
@@ -177,8 +179,7 @@ class _Site:
         scale = float(D[blocks["viscous"].start, self._index[f"{self._site}.viscous"]])
         for k, (name, columns) in enumerate(of.items()):
             at = {"coulomb": coulomb, "load": coulomb, "stribeck": stribeck}.get(name)
-            nodes = self._nodes.speeds if name == "stribeck" else self._nodes
-            T[:, columns, k] = scale if at is None else scale * nodes.weights(at)[0]
+            T[:, columns, k] = scale if at is None else scale * self._nodes.weights(at)[0]
         here = np.zeros_like(z)
         here[places] = z[places]
         return self._best(coulomb, stribeck, T[:, places], here[places], g[places],

@@ -20,9 +20,6 @@ With presliding, bristles y take the place of tanh(v / v0), and their distance d
 way s in one direction, y = sign(s) + (y_0 - sign(s)) exp(-|s| / d), see :mod:`.friction_law`.
 """
 
-from collections.abc import Set
-from typing import NamedTuple
-
 import numpy as np
 from scipy.interpolate import CubicSpline
 
@@ -32,15 +29,6 @@ from ...elastic import moved_bristles
 NODES = 24
 SLOWEST, FASTEST = 0.01, 2.0  # nodes, relative to the rms velocity or to FAR
 FAR = 2e-3  # rad or m, half the longest presliding distance
-
-
-class FrictionTerms(NamedTuple):
-    """The sites ("link JOINT" or "motor MOTOR") whose friction has terms beside viscous friction,
-    Coulomb friction and offset."""
-
-    presliding: Set[str] = frozenset()
-    stribeck: Set[str] = frozenset()
-    load: Set[str] = frozenset()
 
 
 class VelocityNodes:
@@ -54,7 +42,6 @@ class VelocityNodes:
         self.values = np.geomspace(SLOWEST, FASTEST, NODES) * (FAR if has_bristles else self.speed)
         self._spline = CubicSpline(np.log(self.values), np.eye(NODES))
         self._slope = self._spline.derivative()
-        self.speeds = VelocityNodes(speed) if has_bristles else self
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -79,7 +66,7 @@ class VelocityNodes:
 
     def stribeck(self, v: Array) -> Array:
         """S(v / vs) (k, NODES) for velocities (k,)."""
-        return stribeck_shape(v[:, None] / self.speeds.values)
+        return stribeck_shape(v[:, None] / self.values)
 
 
 def bend(position, distances, y):

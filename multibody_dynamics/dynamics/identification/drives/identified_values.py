@@ -157,7 +157,7 @@ class FittedValues:
 
     def _renamed(self, site: str, names: Sequence[str]) -> list[str]:
         """Friction with bristles has a presliding distance in place of the Coulomb velocity."""
-        has_bristles = site in self._equations.options.friction.presliding
+        has_bristles = site in self._equations.options.presliding
         return ["presliding" if has_bristles and x == "coulomb_velocity" else x for x in names]
 
     def _springs(self, joint: str, j: int) -> dict[str, dict[str, IdentifiedValue]]:

@@ -51,9 +51,8 @@ class IdentificationSettings(NamedTuple):
     mass_range : the mass of each link remains between its initial value divided by 1 + mass_range
         and that value times 1 + mass_range.
     rotor_spread : relative standard deviation of the inertias of rotors known so far.
-    stribeck, load_friction : whether friction has these terms at all joints; otherwise, they are
-        sought where both sides of a spring were measured. Presliding is only sought without the
-        first one.
+    stribeck, load_friction : whether friction has these terms. Presliding is only sought without
+        the first one.
     gains : N m/A by joint, known or assumed; by default those with which the initial inertias
         explain the currents. They are identified where a payload of known mass was carried.
     robust : leave out samples that do not follow the equations.
@@ -192,9 +191,8 @@ class PriorParameters:
         is_velocity = not nodes.has_bristles and nodes.values[0] < start < nodes.values[-1]
         start = start if is_velocity else rms
         used = used and options.friction
-        terms = self.equations.options.friction
-        stribeck = used and site in terms.stribeck
-        vs = np.log(STRIBECK_VELOCITY * nodes.speed)
+        stribeck = used and options.stribeck
+        vs = np.log(STRIBECK_VELOCITY * 7.0 * rms)
         spread = VELOCITY_SPREAD
         parameters.add(f"{site}.viscous", known["viscous"], slow, free=used)
         parameters.add(f"{site}.coulomb", known["coulomb"], wide, free=used)
@@ -202,9 +200,8 @@ class PriorParameters:
         parameters.add(f"{site}.offset", known["offset"], wide, free=used)
         # A negative one with a large velocity resembles more Coulomb and less viscous friction.
         parameters.add(f"{site}.stribeck", 0.0, wide, 0.0, free=stribeck)
-        speeds = nodes.speeds.bounds
-        parameters.add(f"{site}.stribeck_velocity", vs, spread, *speeds, free=stribeck)
-        parameters.add(f"{site}.load", 0.0, 1.0, free=used and site in terms.load)
+        parameters.add(f"{site}.stribeck_velocity", vs, spread, *bounds, free=stribeck)
+        parameters.add(f"{site}.load", 0.0, 1.0, free=used and options.load_friction)
         parameters.add(f"{site}.viscous drift", 0.0, slow, free=False)
         parameters.add(f"{site}.coulomb drift", 0.0, wide, free=False)
         if used and site in self.resting:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -22,9 +22,9 @@ from ..bodies.joint_friction import JointFriction
 from ..bodies.regressor import with_inertial_parameters
 from ..signals.differentiation import HIGHEST, noise_cutoff
 from .drive_equations import Channel, DriveEquations, Options, measured_signals, motor_names
-from .drive_parameters import FRICTION, Coefficients, body_names
+from .drive_parameters import FRICTION, Coefficients
 from .effect_selection import BETTER, NO_EFFECTS, IncludedEffects, prediction
-from .effect_sizes import SIGNIFICANT, EffectSizes
+from .effect_sizes import EffectSizes
 from .equation_sums import ROUNDS, EquationSums, Fit, LeastSquares, left_side
 from .filtered_rows import (
     NOISE_SAMPLES,
@@ -39,7 +39,6 @@ from .filtered_rows import (
 )
 from .fitted_model import FittedModel
 from .friction_profiles import Widening, friction_widenings, searched_friction
-from .friction_terms import FrictionTerms
 from .identified_robot import IdentifiedCovariance, IdentifiedRobot, IdentifiedValue
 from .identified_values import FittedValues
 from .measured_run import CarriedPayload, MeasuredRun
@@ -86,10 +85,10 @@ class ChannelResidual(NamedTuple):
 
 
 class Start(NamedTuple):
-    """Values of a first fit by name, and its terms of friction."""
+    """Values of a first fit by name, and its sites of friction with bristles."""
 
     values: dict[str, float]
-    friction: FrictionTerms
+    presliding: frozenset[str]
 
 
 class Course(NamedTuple):
@@ -172,7 +171,7 @@ def identify_robot(
         before, sensors = sensors, identification.recognised()
         if sensors is before:
             break
-    return _with_friction(partial(counted, fresh), identification).result(progress)
+    return identification.result(progress)
 
 
 def _begun(
@@ -190,8 +189,6 @@ def _with_effects(begun: Callable[..., _Identification]) -> _Identification:
     """An identification after its first fit, with the effects of drives that it requires: first of
     the springs, then of friction, whose errors they explain in part."""
     found = begun()
-    for _ in range(LOADS * found.settings.load_friction):
-        found = begun(NO_EFFECTS, found.start)
     if springs := found.possible_springs():
         tried = begun(IncludedEffects(springs), found.start)
         springs, start = tried.better_springs(found), tried.start
@@ -200,33 +197,12 @@ def _with_effects(begun: Callable[..., _Identification]) -> _Identification:
             del found
             found = begun(IncludedEffects(springs), start)
     if sites := found.reversing:
-        bristles, start = FrictionTerms(sites), found.start
-        tried = begun(IncludedEffects(springs, bristles), start)
+        tried, start = begun(IncludedEffects(springs, sites), found.start), found.start
         if better := tried.better_presliding(found):
             del found
-            bristles = FrictionTerms(better)
-            found = tried if better == sites else begun(IncludedEffects(springs, bristles), start)
+            found = tried if better == sites else begun(IncludedEffects(springs, better), start)
         del tried
     return _without_doubtful(begun, found)
-
-
-def _with_friction(
-    begun: Callable[..., _Identification], found: _Identification
-) -> _Identification:
-    """The identification with friction that changes with speed and load, where residuals resemble
-    it and it predicts better. Errors include the difference from the model with all terms tried."""
-    if (possible := found.possible_terms()) == found.terms:
-        return found
-    effects = IncludedEffects(found.equations.effects, possible)
-    tried = begun(effects, found.start)
-    if (better := tried.better_terms(found)) == found.terms:
-        return found
-    doubts, start = found.doubts, tried.start
-    del found, tried
-    found = begun(effects._replace(friction=better), start)
-    found.doubts = doubts
-    found.doubt(start)
-    return found
 
 
 def _without_doubtful(
@@ -234,10 +210,10 @@ def _without_doubtful(
 ) -> _Identification:
     """The identification without effects of springs that friction explains, too: one after the
     other, the least certain first. Its errors include the difference that this makes."""
-    start, friction = found.start, found.terms
+    start, presliding = found.start, found.equations.options.presliding
     while (springs := found.certain_springs()) != found.equations.effects:
         del found
-        found = begun(IncludedEffects(springs, friction), start)
+        found = begun(IncludedEffects(springs, presliding), start)
         found.doubt(start)
     return found
 
@@ -268,13 +244,6 @@ class _Identification:
         self.motor_names = motor_names(model, actuators)
         sources = measured_signals(everything, model.n, len(self.motor_names))
         self.payloads = _payloads(model, everything)
-        every = {f"link {name}" for name in model.joint_names}
-        every |= {f"motor {name}" for name in self.motor_names}
-        terms = effects.friction
-        if self.settings.stribeck:
-            terms = terms._replace(stribeck=every)
-        if self.settings.load_friction:
-            terms = terms._replace(load=every)
         self.cutoff = self.settings.cutoff or _cutoff(self.runs)
         self.plan = FilterPlan(self.runs, self.cutoff)
         self.equations = DriveEquations(
@@ -283,7 +252,13 @@ class _Identification:
             sources,
             _speeds(self.runs, self.cutoff, model.n, len(self.motor_names)),
             {each.name: model.body_index(each.body) for each in self.payloads},
-            Options(terms, self.sensors.joined, self.sensors.positional),
+            Options(
+                self.settings.stribeck,
+                self.settings.load_friction,
+                self.sensors.joined,
+                self.sensors.positional,
+                effects.presliding,
+            ),
             None if self.settings.friction else self.friction,
             effects.springs,
         )
@@ -293,10 +268,7 @@ class _Identification:
         self.middle = (0.5 * (begin + max(ends)), max(max(ends) - begin, 1e-3))
 
     def begin(self, start: Start | None = None) -> None:
-        """The first fit, from the prior or from that of another identification, from which the
-        loads on friction follow, too."""
-        if start is not None:
-            self._take(start.values)
+        """The first fit, from the prior or from that of another identification."""
         self.blocks, resting = self._filtered()
         self.sums = self._sums(self.blocks)
         self.parameters = PriorParameters(
@@ -306,35 +278,12 @@ class _Identification:
         self.prior = np.array(self.parameters.mean)
         self.doubts = np.zeros((0, len(self.prior)))  # differences from other models
         self.coefficients = Coefficients(self.equations, self.parameters, self.gains)
-        self._fit(self.sums, None if start is None else self._values_from(start))
-
-    def _take(self, values: Mapping[str, float]) -> None:
-        """Take the loads on which friction may depend from the values of a fit: those of motors
-        from their springs, those of links from the robot and its payloads."""
-        equations = self.equations
-
-        def ten(body: str) -> Array:
-            return np.array([values[name] for name in body_names(body)])
-
-        for j, springs in enumerate(equations.springs):
-            if springs is not None:
-                equations.known_springs[j] = np.array([values[name] for name in springs.names])
-        own = np.stack([ten(body) for body in self.model.body_names])
-        equations.loaded[""] = with_inertial_parameters(self.model, own.ravel())
-        for name, body in equations.payloads.items():
-            carried = own.copy()
-            carried[body] += ten(f"payload {name}")
-            equations.loaded[name] = with_inertial_parameters(self.model, carried.ravel())
-
-    @property
-    def terms(self) -> FrictionTerms:
-        """The terms of friction in this model."""
-        return self.equations.options.friction
+        self._fit_first(None if start is None else self._values_from(start))
 
     @property
     def reversing(self) -> frozenset[str]:
         """The sites of friction whose equations are less accurate where the velocity changes its
-        sign, as with friction that depends on the way. None if the Stribeck effect is demanded."""
+        sign, as with friction that depends on the way. None with the Stribeck effect."""
         found: set[str] = set()
         if self.settings.stribeck:
             return frozenset()
@@ -349,64 +298,6 @@ class _Identification:
             if power[slow].mean() > WORSE * power[~slow].mean():
                 found.add(self.equations.site_of(channel))
         return frozenset(found)
-
-    def resembled(self) -> dict[str, dict[str, float]]:
-        """What the residuals of each site resemble, with notable shares."""
-        found = {}
-        for k, channel in enumerate(self.equations.channels):
-            shares = explained(self.fitted, k).items()
-            named = {name: share for name, share in shares if share > NOTABLE}
-            if named:
-                found[self.equations.site_of(channel)] = named
-        return found
-
-    def possible_terms(self) -> FrictionTerms:
-        """With the Stribeck effect and friction by load where residuals resemble these, the latter
-        at all motors if at one: a stiffness may hide it. Only of joints with encoders, without
-        errors, on both sides of the spring."""
-        equations = self.equations
-        sites = {
-            equations.site_of(each): each.kind
-            for each in equations.channels
-            if self.settings.friction
-            and equations.has_deflection[each.joint]
-            and not self.sensors.has(each.joint)
-            and each.kind in ("motor", "link")
-            and self.coefficients.seeks_friction(each)
-        }
-        resembled = {site: names for site, names in self.resembled().items() if site in sites}
-        stribeck = {site for site, names in resembled.items() if "stribeck" in names}
-        load = {site for site, names in resembled.items() if "load" in names}
-        if any(sites[site] == "motor" for site in load):
-            load |= {site for site, kind in sites.items() if kind == "motor"}
-        return self.terms._replace(
-            stribeck=self.terms.stribeck | stribeck, load=self.terms.load | load
-        )
-
-    def better_terms(self, plain: _Identification) -> FrictionTerms:
-        """The terms of another model, with the significant ones of joints whose equations together
-        predict better than by it."""
-        joints = self._better_joints(plain)
-        sites = {self.equations.site_of(x) for x in self.equations.channels if x.joint in joints}
-
-        def significant(kind: str, tried: Set[str], known: Set[str]) -> Set[str]:
-            names = {site: f"{site}.{kind}" for site in (tried - known) & sites}
-            values = self.fitted.values(names.values()).tolist()
-            errors = self.fitted.uncertainties(names.values())
-            rows = zip(names, values, errors, strict=True)
-            return known | {site for site, x, each in rows if x > SIGNIFICANT * each.error}
-
-        known = plain.terms
-        return known._replace(
-            stribeck=significant("stribeck", self.terms.stribeck, known.stribeck),
-            load=significant("load", self.terms.load, known.load),
-        )
-
-    def _better_joints(self, plain: _Identification) -> set[int]:
-        """The joints whose equations together predict better than by another model."""
-        ratios, products = prediction(self.fitted, plain.fitted), np.ones(self.model.n)
-        np.multiply.at(products, [each.joint for each in self.equations.channels], ratios)
-        return set(np.flatnonzero(products < BETTER).tolist())
 
     @property
     def fitted(self) -> FittedModel:
@@ -423,10 +314,11 @@ class _Identification:
     def better_springs(self, plain: _Identification) -> dict[int, SpringEffects]:
         """The significant effects of the joints whose equations together predict better than
         without any."""
-        joints, found = self._better_joints(plain), {}
+        ratios, found = prediction(self.fitted, plain.fitted), {}
         for j, each in self.equations.effects.items():
+            own = [k for k, channel in enumerate(self.equations.channels) if channel.joint == j]
             kinds = EffectSizes(self.fitted, j).significant()
-            if kinds and j in joints:
+            if kinds and ratios[own].prod() < BETTER:
                 found[j] = each.only(kinds)
         return found
 
@@ -447,8 +339,8 @@ class _Identification:
 
     def doubt(self, other: Start) -> None:
         """Count the difference from another fit, with terms that this one lacks, as an error."""
-        row = np.array([other.values[name] for name in self.parameters.names])
-        self.doubts = np.vstack([self.doubts, row - self.fit.theta])
+        self.doubts = np.array([[other.values[name] for name in self.parameters.names]])
+        self.doubts -= self.fit.theta
 
     def better_presliding(self, plain: _Identification) -> frozenset[str]:
         """The sites with bristles whose equations predict better than without."""
@@ -458,7 +350,7 @@ class _Identification:
             for each, ratio in zip(channels, ratios, strict=True)
             if each.kind != "spring" and ratio < BETTER
         }
-        return frozenset(sites & self.terms.presliding)
+        return frozenset(sites & self.equations.options.presliding)
 
     def has_delay_at_bound(self) -> bool:
         """Whether a delay is as large as the equations can represent, and a lower cut-off helps."""
@@ -545,12 +437,12 @@ class _Identification:
     def start(self) -> Start:
         """What another identification may begin with."""
         rows = zip(self.parameters.names, self.fit.theta.tolist(), strict=True)
-        return Start(dict(rows), self.terms)
+        return Start(dict(rows), self.equations.options.presliding)
 
     def _values_from(self, start: Start) -> Array:
         """The initial values of the parameters, with those of a start where it has them."""
         theta = self.prior.copy()
-        renewed = self.terms.presliding ^ start.friction.presliding
+        renewed = self.equations.options.presliding ^ start.presliding
         kept = {f"{site}.coulomb_velocity" for site in renewed}
         for k, (name, free) in enumerate(
             zip(self.parameters.names, self.parameters.free, strict=True)
@@ -559,12 +451,29 @@ class _Identification:
                 theta[k] = start.values[name]
         return theta
 
+    def _fit_first(self, begin: Array | None = None) -> None:
+        """The fit from the prior, or `begin`; with friction that depends on the load, repeated with
+        the torques of the robot and its payloads as identified so far."""
+        self._fit(self.sums, begin)
+        for _ in range(LOADS * self.settings.load_friction):
+            N = self.model.body_count
+            rows = self.fit.theta[: 10 * (N + len(self.payloads))].reshape(-1, 10)
+            own = rows[:N]
+            self.equations.loaded[""] = with_inertial_parameters(self.model, own.ravel())
+            for load, (name, body) in zip(rows[N:], self.equations.payloads.items(), strict=True):
+                carried = own.copy()
+                carried[body] += load
+                self.equations.loaded[name] = with_inertial_parameters(self.model, carried.ravel())
+            self.blocks, _ = self._filtered()
+            self.sums = self._sums(self.blocks)
+            self._fit(self.sums, self.fit.theta)
+
     def _fit(self, sums: EquationSums, begin: Array | None = None) -> None:
         """A fit from `begin`; with Stribeck friction, the more likely of this and a fit that begins
         at the velocities of friction that a search over all of them finds."""
         solver = LeastSquares(sums, self.coefficients, spectral=self.settings.spectral)
         fit = solver.fit(begin)
-        if self.terms.stribeck:
+        if self.settings.stribeck:
             searched = searched_friction(self.coefficients, sums, fit.theta)
             if searched is not None:
                 fit = min(fit, solver.fit(searched), key=solver.cost)
@@ -701,7 +610,7 @@ class _Identification:
             equations.site_of(each)
             for each in equations.channels
             if each.joint in equations.effects
-        } | self.terms.presliding
+        } | equations.options.presliding
         names = [
             name
             for name in parameters.names
@@ -855,9 +764,15 @@ class _Identification:
             "the model lacks an effect: without one segment of the recordings, parameters change "
             f"{found.ratio**0.5:.1f} times as much as noise explains; stated errors include this"
         )
-        for site, shares in self.resembled().items():
-            named = [f"{share:.0%} like {NAMES[name]}" for name, share in shares.items()]
-            self.notes.append(f"{site}: its residual is {' and '.join(named)}")
+        for k, channel in enumerate(self.equations.channels):
+            named = [
+                f"{share:.0%} like {NAMES[name]}"
+                for name, share in explained(self.fitted, k).items()
+                if share > NOTABLE
+            ]
+            if named:
+                site = self.equations.site_of(channel)
+                self.notes.append(f"{site}: its residual is {' and '.join(named)}")
 
     def _widen(self) -> None:
         """How much wider the intervals of friction are than those of a quadratic likelihood."""

@@ -353,8 +353,10 @@ static void run(robot_controller *c)
         send(c, dt, wanted);
         return;
     }
-    robot_raise_fault(p, &c->modes, c->clock.time, ROBOT_NOT_FINITE, ROBOT_STOPPING,
-                      c->samples.qd, c->samples.thetad);
+    if (robot_raise_fault(p, &c->modes, c->clock.time, ROBOT_NOT_FINITE, ROBOT_STOPPING,
+                          c->samples.qd, c->samples.thetad)) {
+        c->open_loop = OPEN_LOOP;
+    }
     rest(c, 0.0, step);
 }
 

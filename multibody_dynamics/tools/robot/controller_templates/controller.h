@@ -46,6 +46,7 @@ typedef struct {
     robot_clock clock;
     double torque_time, period; /* s, of the last torque, of the last cycle */
     int is_active, has_begun, has_motion, has_torque;
+    int open_loop; /* at the last torque that was not finite */
 
     robot_encoder_steps steps;
     robot_frozen frozen;
@@ -167,6 +168,7 @@ const char *robot_answer_name(robot_answer answer);
 const char *robot_mistake_name(robot_mistake mistake);
 extern const char *const robot_joint_names[ROBOT_JOINTS];
 extern const char *const robot_motor_names[ROBOT_MOTORS];
+extern const char *const robot_loop_names[]; /* "", and then the equations of the loops */
 
 #ifdef __cplusplus
 }

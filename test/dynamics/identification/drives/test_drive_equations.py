@@ -19,7 +19,6 @@ from multibody_dynamics.dynamics.identification.drives.drive_parameters import (
     Parameters,
     add_body,
 )
-from multibody_dynamics.dynamics.identification.drives.friction_terms import FrictionTerms
 from multibody_dynamics.dynamics.identification.drives.spring_effects import SpringEffects
 from robots import random_tree
 
@@ -128,7 +127,7 @@ def test_bristles_and_slip_elements_follow_reversals_that_the_states_smooth():
     theta = q + (6e-3 * slow + 2e-3 * ripple)[:, None]
     run = idn.MeasuredRun("a", RATE, q=q, theta=theta, motor_torque=0.0 * q)
     has, speeds = measured_signals([run], model.n, model.n), np.ones((2, model.n))
-    options = Options(FrictionTerms({f"link {model.joint_names[0]}"}))
+    options = Options(presliding=frozenset({f"link {model.joint_names[0]}"}))
     effects = {0: SpringEffects(model.joint_names[0], 8e-3, 100.0)}
     equations = DriveEquations(model, actuators, has, speeds, {}, options, effects=effects)
     filters = filters_of(RATE, 10.0)
@@ -144,23 +143,6 @@ def test_bristles_and_slip_elements_follow_reversals_that_the_states_smooth():
         assert np.sqrt(np.mean(error**2, axis=0)).max() < 0.03
 
 
-def test_the_load_on_a_motor_is_that_of_its_spring_and_on_a_link_that_of_the_links():
-    """Also where friction of the link has most of the torque of the spring."""
-    model, actuators = planar()
-    run, has = elastic_run(2.0), measured_signals([elastic_run(2.0)], model.n, model.n)
-    sites = {f"{side} {model.joint_names[0]}" for side in ("motor", "link")}
-    terms = Options(FrictionTerms(load=sites))
-    equations = DriveEquations(model, actuators, has, np.ones((2, model.n)), {}, terms)
-    state = equations.states(run, run.stretches[0], filters_of(RATE, 10.0))
-    part = slice(0, len(state.times))
-    loads = equations._loads(run, state, part)
-    phi = state.motors[0, :, 0] - state.links[0, :, 0]
-    wanted = np.abs(actuators.actuators[0].spring.torque(phi))
-    np.testing.assert_allclose(loads[f"motor {model.joint_names[0]}"], wanted, rtol=1e-9)
-    tau = dyn.inverse_dynamics(model, *state.links).tau[:, 0]
-    np.testing.assert_allclose(loads[f"link {model.joint_names[0]}"], np.abs(tau), rtol=1e-12)
-
-
 def test_stretches_too_short_for_the_filters_have_no_states():
     model, actuators = planar()
     name, filters = model.joint_names[0], filters_of(RATE, 10.0)
@@ -168,7 +150,7 @@ def test_stretches_too_short_for_the_filters_have_no_states():
     for length in (filters.ways.reach, len(q)):
         run = idn.MeasuredRun("a", RATE, q=q[:length], theta=q[:length], motor_torque=q[:length])
         has, speeds = measured_signals([run], model.n, model.n), np.ones((2, model.n))
-        options, effects = Options(FrictionTerms({f"link {name}"})), {0: own}
+        options, effects = Options(presliding=frozenset({f"link {name}"})), {0: own}
         equations = DriveEquations(model, actuators, has, speeds, {}, options, effects=effects)
         state = equations.states(run, slice(0, length), filters)
         assert not any(map(len, (state.times, state.slip[0], state.bristles["link", 0])))

@@ -34,12 +34,6 @@ def test_the_stribeck_term_has_the_maximum_one():
     assert np.abs(stribeck_shape(V)).max() <= 1.0 + 1e-15
 
 
-def test_the_stribeck_velocity_of_friction_with_bristles_is_one_all_the_same():
-    smooth, bent = VelocityNodes(0.4), VelocityNodes(0.4, has_bristles=True)
-    assert bent.speeds.bounds == smooth.bounds != bent.bounds
-    np.testing.assert_array_equal(bent.stribeck(V), smooth.stribeck(V))
-
-
 def test_bristles_between_nodes_follow_the_motion():
     """Against steps of their own; y = sign(s) + (y_0 - sign(s)) exp(-|s| / d) over a way s."""
     nodes = VelocityNodes(1.0, has_bristles=True)

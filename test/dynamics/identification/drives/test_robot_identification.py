@@ -9,16 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from drive_runs import (
-    LINK_FRICTION,
-    RATE,
-    elastic_run,
-    motion,
-    planar,
-    real_planar,
-    real_run,
-    without,
-)
+from drive_runs import LINK_FRICTION, RATE, elastic_run, motion, planar, real_planar, without
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.identification.drives import equation_sums
 from robots import CONFIG
@@ -55,18 +46,6 @@ def test_springs_motors_and_friction_are_found_together():
         assert abs(found.spring.K / actuators.actuators[j].spring.K - 1.0) < 0.002
         assert found.damping == 0.0  # not significant: no damper where there was none
         assert abs(robot.delays[joint]["command"].value) < 1e-3
-
-
-def test_friction_of_motors_that_grows_with_the_load_is_found_without_being_asked():
-    model, actuators = planar()
-    run = real_run(coulomb=0.5, bristle=1e-5, motor_load=0.04)
-    robot, (_, real) = idn.identify_robot(model, [run], actuators).robot, real_planar()
-    load = robot.motors["shoulder"]["load"]
-    assert within(load, 0.04)
-    assert load.value > 5.0 * load.error
-    for j, joint in enumerate(model.joint_names):
-        assert within(robot.springs[joint]["stiffness"], real.actuators[j].spring.K)
-        assert not {"load", "stribeck"} & everything().robot.motors[joint].keys()
 
 
 def test_base_parameters_are_found_and_links_remain_possible():

@@ -104,12 +104,12 @@ unsigned char level_of(const robot_output & output)
   return DiagnosticStatus::OK;
 }
 
-/* The fault, with its joint, what was found there, and what is allowed. */
+/* The fault, with its loop, or its joint, what was found there, and what is allowed. */
 std::string text_of_fault(const robot_output & output)
 {
   const std::string fault = robot_fault_name(output.fault);
   if (output.fault_joint < 0) {
-    return fault;
+    return output.open_loop ? fault + ", " + robot_loop_names[output.open_loop] : fault;
   }
   char found[64];
   std::snprintf(
