@@ -560,7 +560,7 @@ def test_without_states_the_arm_is_lost_and_the_caller_sends_the_torque_at_rest(
 
 
 def test_an_arm_that_does_not_follow_stays_stopped_until_the_fault_is_cleared():
-    run = Run(replace(ArmSettings(transfer_time=0.1), tracking_tolerance=0.05))
+    run = Run(replace(ArmSettings(transfer_time=0.1), tracking_tolerance=0.04))
     run.run(0.1)
     run.move(0.3, 0.5)
     stuck = run.plant.q.copy(), run.plant.theta.copy()
@@ -569,7 +569,7 @@ def test_an_arm_that_does_not_follow_stays_stopped_until_the_fault_is_cleared():
         command = run.step()
     assert command.mode is Mode.STOPPING
     (event,) = (text for text in run.events if "tracking" in text)
-    assert "from the reference; allowed: 0.05 (tracking_tolerance)" in event
+    assert "from the reference; allowed: 0.04 (tracking_tolerance)" in event
     assert run.run(1.0).mode is Mode.STOPPING
     run.made.clear_fault()
     assert run.run(0.1).mode is Mode.HOLDING
