@@ -149,7 +149,8 @@ def test_loops_stay_closed_along_a_motion(tmp_path):
     function = ctypes.CDLL(str(library)).five_bar_inverse_dynamics_2
     function.argtypes = [ctypes.c_void_p] * 12
     N, gravity, last = model.body_count, np.array(model.gravity), model.assembled.copy()
-    motion, closure, torques = np.empty((5, N)), np.empty(9), np.empty((3, model.n))
+    closure = np.empty(len(rigid.trace_inverse_dynamics(model).results["closure"]))
+    motion, torques = np.empty((5, N)), np.empty((3, model.n))
     order, omega = np.arange(5)[:, None], 2 * np.pi
 
     def call(state):
