@@ -353,10 +353,9 @@ static void run(robot_controller *c)
         send(c, dt, wanted);
         return;
     }
-    if (robot_raise_fault(p, &c->modes, c->clock.time, ROBOT_NOT_FINITE, ROBOT_STOPPING,
-                          c->samples.qd, c->samples.thetad)) {
-        c->open_loop = OPEN_LOOP;
-    }
+    const int is_new = robot_raise_fault(p, &c->modes, c->clock.time, ROBOT_NOT_FINITE,
+                                         ROBOT_STOPPING, c->samples.qd, c->samples.thetad);
+    c->open_loop = is_new ? OPEN_LOOP : c->open_loop;
     rest(c, 0.0, step);
 }
 

@@ -45,9 +45,7 @@ typedef struct {
     robot_modes modes;
     robot_clock clock;
     double torque_time, period; /* s, of the last torque, of the last cycle */
-    int is_active, has_begun, has_motion, has_torque;
-    int open_loop; /* at the last torque that was not finite */
-
+    int is_active, has_begun, has_motion, has_torque, open_loop;
     robot_encoder_steps steps;
     robot_frozen frozen;
     robot_samples samples;
