@@ -70,7 +70,7 @@ def recursion(representation: str, solver: dyn.InverseDynamicsSolver, order: int
             total += result[order, 0]
         return total
 
-    arguments = list(solver.update.args)
+    arguments = list(solver.update.arguments)
     arguments[3], arguments[4] = order, solver.state.copy()
     return partial(repeat, calls, *arguments)
 

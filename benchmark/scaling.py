@@ -52,10 +52,10 @@ def rows(n: int) -> list[Row]:
     forward.state[:], forward.torque[:] = state[:2], tau
     forward.update()
     harness.require(f"q'' of {n} joints", forward.result[0], state[2], 1e-6)
-    arguments = list(inverse.update.args)
+    arguments = list(inverse.update.arguments)
     arguments[3] = 0
     found = {
-        "Q": partial(inverse.update.func, *arguments),
+        "Q": partial(inverse.update.function, *arguments),
         "Q, Q', Q''": inverse.update,
         "q''": forward.update,
     }
