@@ -16,7 +16,6 @@ from .independent_copies import IndependentCopies
 from .inputs import Array, as_array
 
 ROWS = 5
-PLAIN = {np.ndarray}
 
 
 def _take(scratch, values, row0, row1, row2, row3, row4):
@@ -90,15 +89,17 @@ class CheckedRows(IndependentCopies):
             raise InputError(
                 f"expected {len(self._names)} rows ({', '.join(self._names)}), got {len(rows)}"
             )
+        is_taken = self._is_compiled
+        for row in rows:  # Numba may take a masked array for a plain one
+            is_taken = is_taken and type(row) is np.ndarray
         try:
-            if (
-                self._is_compiled
-                and set(map(type, rows)) == PLAIN  # Numba may take a masked array for one
-                and _compiled_take(self._scratch, self._values, *rows, *self._unused)
-            ):
-                return
+            is_taken = is_taken and _compiled_take(
+                self._scratch, self._values, *rows, *self._unused
+            )
         except Exception:  # of Numba, for float32 and others: the slow path, 0.1 ms
-            pass
+            is_taken = False
+        if is_taken:
+            return
         shape = self._values.shape[1:]
         checked = [
             as_array(name, row, shape, self._labels)

@@ -65,12 +65,8 @@ def slip_columns(joints, i):
 def _slipped(h, stiffness, limit, x, side):
     """The torque of an element after the displacement x in the direction `side` (1 or -1), and its
     first and second derivatives."""
-    corner, width, start, far = (
-        CORNER * limit,
-        (1.0 - CORNER) * limit,
-        side * h,
-        side * stiffness * x,
-    )
+    corner, width = CORNER * limit, (1.0 - CORNER) * limit
+    start, far = side * h, side * stiffness * x
     if start + far < corner:
         return h + stiffness * x, stiffness, 0.0
     w = max(start - corner, 0.0) / width

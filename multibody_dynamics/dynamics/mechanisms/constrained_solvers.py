@@ -292,7 +292,7 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
     Every update closes the loops by Newton's method, starting from the last solution and its
     motion. A pose farther than `strides` from the last one, 0.1 rad or at most 0.1 m, is approached
     from that of the constructor or of `restart`: the independent joints go there on a straight
-    line, in at most 200 such steps, which determines the assembly mode. `update()` returns 1, or 0
+    line, in at most 1000 such steps, which determines the assembly mode. `update()` returns 1, or 0
     if it fails; then `problem()` says why, the results are NaN, and the next update starts from the
     last solution. Use an instance from one thread only.
 

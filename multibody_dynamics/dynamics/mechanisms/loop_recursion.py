@@ -83,7 +83,7 @@ ROUNDING = 1e-9  # smaller steps that no longer shrink consist of rounding error
 LONGEST_STEP = 0.5  # rad or m
 LONGEST_WAY = 1.0  # rad or m; where more steps lead, the mechanism is assembled in another way
 STRIDE = 0.1  # rad, of the independent joints from one closed configuration to the next
-MOST_STRIDES = 200  # a longer way is not gone: a cycle has to end
+MOST_STRIDES = 1000  # a longer way is not gone: a cycle has to end
 INERTIAL = 1e-14  # a smaller pivot of the reduced mass matrix, over its diagonal, counts as zero
 
 BINOMIAL = np.array([[1.0, 0, 0, 0], [1, 1, 0, 0], [1, 2, 1, 0], [1, 3, 3, 1]])

@@ -48,9 +48,9 @@ class ArmSettings:
         " than this many times its velocity limit, as when two publishers send different states; 0:"
         " accept any position")
     frozen_distance: float = setting(0.05, unit="rad or m", bounds=(0.0, 10.0), live=True,
-        meaning="distance by which the reference or, beyond what the spring between them bends, the"
-        " motor of a link or the link of a motor may move on while a position repeats exactly; its"
-        " side then counts as missing; 0: never")
+        meaning="a position that repeats exactly while its reference moves on by more than this, or"
+        " the other side of the spring by more than this and what the spring can bend, is frozen:"
+        " its side counts as missing; 0: never")
     tracking_tolerance: float = setting(0.2, unit="rad or m", bounds=(0.0, 10.0), live=True,
         meaning="bring the arm to a damped stop if a joint is further than this from its reference;"
         " 0: no limit")
