@@ -28,6 +28,7 @@ from ...nodes.base.messages import JointMatcher, nanoseconds, read_trajectory
 from ...validation.recordings.bag_library import latched_quality, message_types, new_bag
 from .node_parameters import CONTROLLER, FEEDFORWARD
 from .processes import RunError
+from .ros_settings import DOMAIN_VARIABLE
 from .subscriptions import QUEUE, PublicationCount, take_all
 
 STATES = ("joint_states", "motor_states")
@@ -227,7 +228,7 @@ class Recorder:
                 raise RunError(
                     f"{count} nodes publish joint_states on ROS domain"
                     f" {self._node.context.get_domain_id()}: another run is in progress there;"
-                    " choose another domain, with --domain-id for demos"
+                    f" choose another domain, with --domain-id for demos or by {DOMAIN_VARIABLE}"
                 )
             if time.monotonic() > deadline:
                 raise RunError(f"timed out after {patience:.0f} s waiting for {what()}")

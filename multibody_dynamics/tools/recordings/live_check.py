@@ -259,33 +259,44 @@ class _Replay:
         """Publish the first position until the node responds and has received the trajectory."""
         still = np.zeros_like(self.position)
         stamp = 1_000_000_000_000
-        deadline = time.monotonic() + PATIENCE
-        calm: float | None = None  # time at which the trajectory was sent
-        while calm is None or time.monotonic() < calm + SETTLED:
-            self._check()
-            if time.monotonic() > deadline:
-                raise RunError(f"{FEEDFORWARD} did not respond within {PATIENCE:.0f} s")
-            stamp += 10_000
-            self._publish(stamp, self.position, still, still)
-            time.sleep(0.005)
-            self.recorder.poll()
-            ready = all(self.recorder.count(key) > 20 for key in RATES)
-            if ready and calm is None and self._trajectories.get_subscription_count() > 1:
-                self.start = stamp + 100_000_000
-                self._trajectories.publish(self._trajectory())
-                calm = time.monotonic()
+
+        def publish_until(condition: Callable[[], bool]) -> None:
+            def holds() -> bool:
+                nonlocal stamp
+                stamp += 10_000
+                self._publish(stamp, self.position, still, still)
+                return condition()
+
+            self._until(holds, "respond")
+
+        def is_ready() -> bool:
+            has_answered = all(self.recorder.count(key) > 20 for key in RATES)
+            return has_answered and self._trajectories.get_subscription_count() > 1
+
+        publish_until(is_ready)
+        self.start = stamp + 100_000_000
+        self._trajectories.publish(self._trajectory())
+        settled = time.monotonic() + SETTLED
+        publish_until(lambda: time.monotonic() > settled)
         self._settle()
         self.first = stamp  # only later states are compared
 
     def _settle(self) -> None:
         """Wait until no more responses arrive."""
         count, since = -1, time.monotonic()
-        while time.monotonic() < since + SETTLED:
-            self.recorder.poll()
+
+        def is_calm() -> bool:
+            nonlocal count, since
             now = sum(self.recorder.count(key) for key in RATES)
             if now != count:
                 count, since = now, time.monotonic()
-            time.sleep(0.01)
+            return time.monotonic() > since + SETTLED
+
+        self._until(is_calm, "end its responses")
+
+    def _until(self, condition: Callable[[], bool], what: str) -> None:
+        """As Recorder.until: another run on this domain is an error."""
+        self.recorder.until(condition, lambda: f"{FEEDFORWARD} to {what}", PATIENCE, self._check)
 
     def _answered(self) -> int:
         """Number of complete responses: Q, Q' and Q''."""

@@ -21,7 +21,7 @@ from multibody_dynamics.tools.demo.report import OUTPUTS
 from urdf_parts import joint, link
 
 ROOT = Path(__file__).parents[3]
-PATIENCE = 300.0  # s; a first start compiles, maybe on a busy computer
+PATIENCE = 600.0  # s; a first start compiles two arms, maybe on a busy computer
 ROBOT = urdf_parts.robot(
     "two",
     link("stand"),
@@ -68,12 +68,13 @@ def until(condition: Callable[[], object], what: str) -> None:
 
 
 def nodes_of(folder: Path) -> list[int]:
-    """Ids of the processes with the parameters of this demo."""
-    wanted = os.fsencode(folder / "parameters.yaml")
+    """Ids of the processes with parameters of this demo, or of its control laws."""
+    place = os.fsencode(folder)
     found = []
     for entry in Path("/proc").iterdir():
         try:
-            if entry.name.isdecimal() and wanted in (entry / "cmdline").read_bytes().split(b"\0"):
+            words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdecimal() else ()
+            if any(w.startswith(place) and w.endswith(b"/parameters.yaml") for w in words):
                 found.append(int(entry.name))
         except OSError:  # it has just exited
             continue
