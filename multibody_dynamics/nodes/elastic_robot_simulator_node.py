@@ -23,9 +23,10 @@ import rclpy
 from geometry_msgs.msg import WrenchStamped
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from ..dynamics.core import Array, DynamicsError
-from ..dynamics.plant import DelayLine
+from ..dynamics.plant import DelayLine, ElasticRobot
 from .base.diagnostics import ERROR, OK, STALE, WARN, CycleStatistics, Diagnostics, Status
 from .base.messages import SECOND, MessageError, nanoseconds, set_stamp
 from .base.node_inputs import Inputs
@@ -33,6 +34,7 @@ from .base.outputs import Outputs
 from .base.parameters import ParameterError
 from .base.qos import RELIABLE, best_effort
 from .base.runtime import ManagedNode
+from .simulator.simulated_base import SimulatedBase
 from .simulator.simulated_environment import SimulatedEnvironment, StiffnessCommands
 from .simulator.simulated_sensors import DependentJoints, SimulatedSensors, driven, stepped
 from .simulator.simulator_commands import PlantCommand, PlantCommands
@@ -88,6 +90,10 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
             *outputs.joint_state("joint_states", self._dependent.names, *fields),
             *outputs.joint_state("motor_states", actuators.motor_names, *fields),
         ]
+        self._base: SimulatedBase | None = None
+        if p.base_motion != "fixed":
+            assert isinstance(plant, ElasticRobot)  # by the check of the parameters
+            self._base = SimulatedBase(plant, outputs)
         self.get_logger().info(
             f"configured for {plant.model.name} ({p.plant}): {', '.join(actuators.joint_names)}; "
             f"inner step {1e3 * plant.step_size:.3g} ms"  # type: ignore[attr-defined]
@@ -119,6 +125,9 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
         inputs.listen(WrenchStamped, "external_wrench", self._on_wrench, quality)
         if self._stiffness.joints:
             inputs.listen(JointState, "stiffness_command", self._stiffness.accept, quality)
+        if self._base is not None:
+            self._base.restart()
+            inputs.listen(MultiDOFJointTrajectory, "base_trajectory", self._on_base, RELIABLE)
         if p.time_source == "clock":
             inputs.listen(Clock, "/clock", self._on_clock, quality)
         Diagnostics(self, plant.model.name, self._statuses)
@@ -145,6 +154,10 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
     def _on_wrench(self, message: WrenchStamped) -> None:
         self._environment.accept(message, self._stamp, self.parameters.wrench_timeout)
 
+    def _on_base(self, message: MultiDOFJointTrajectory) -> None:
+        assert self._base is not None
+        self._base.accept(message, self._stamp)
+
     def _on_clock(self, message: Clock) -> None:
         if message.clock.sec < 0:  # as ManagedNode does
             return
@@ -154,6 +167,8 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
             )
             self._commands.forget_stamps()
             self._environment.forget_wrench()
+            if self._base is not None:
+                self._base.restart()
 
     def _rest(self) -> PlantCommand:
         """The command of a robot without brakes before the first one arrives."""
@@ -238,6 +253,8 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
         )
         for row, values in zip(self._rows, readings, strict=True):
             row[:] = values
+        if self._base is not None:
+            self._base.measure(stamp)
         self._stamp = stamp
         if self._clock_publisher is not None:
             self._time = stamp
@@ -262,6 +279,8 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
                 MessageError("stale", "none arrived within wrench_timeout; set to zero"),
             )
         self._stiffness.apply(self._plant)
+        if self._base is not None:
+            self._base.move(stamp + self._period // 2)
         since = 0.0
         mean = np.zeros_like(self._mean_torque)
         for duration, part in parts:

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from builtin_interfaces.msg import Time
-from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ...dynamics.core import Array
 from .messages import (
@@ -58,8 +57,7 @@ class Outputs:
     def joint_state(self, topic: str, names: Sequence[str], *fields: str) -> list[Array]:
         """A JointState with these fields (of position, velocity, effort)."""
         message = joint_state_message(names, *fields)
-        message.header.stamp = self._stamp
-        self._add(JointState, topic, message)
+        self.message(topic, message)
         return [view(getattr(message, field)) for field in fields]
 
     def motor_command(
@@ -67,11 +65,15 @@ class Outputs:
     ) -> tuple[JointTrajectoryPoint, list[Array]]:
         """A JointTrajectory of one point with positions, velocities, accelerations and effort."""
         message = motor_command_message(names)
-        message.header.stamp = self._stamp
-        self._add(JointTrajectory, topic, message)
+        self.message(topic, message)
         (point,) = message.points
         rows = point.positions, point.velocities, point.accelerations, point.effort
         return point, [view(row) for row in rows]
+
+    def message(self, topic: str, message: Any) -> None:
+        """A message with a header, which the caller fills in place."""
+        message.header.stamp = self._stamp
+        self._add(type(message), topic, message)
 
     def publish_all(self, stamp: int, which: slice = ALL) -> None:
         """Publish all messages, or some of them, with this stamp (ns)."""

@@ -45,18 +45,24 @@ def read_pose(pose: Pose, what: str = "the pose") -> Array:
 
 def pose_message(pose: Array, frame: str = "") -> PoseStamped:
     """The message of a pose (4, 4) relative to a frame."""
-    from scipy.spatial.transform import Rotation  # slow to import, and the node never sends a pose
-
     message = PoseStamped()
     message.header.frame_id = frame
-    quaternion = Rotation.from_matrix(pose[:3, :3]).as_quat().tolist()
-    for part, names, values in (
-        (message.pose.position, "xyz", pose[:3, 3].tolist()),
-        (message.pose.orientation, "xyzw", quaternion),
-    ):
-        for name, value in zip(names, values, strict=True):
-            setattr(part, name, value)
+    write_pose(message.pose, pose)
     return message
+
+
+def write_pose(message: Pose, pose: Array) -> None:
+    """Write a pose (4, 4)."""
+    from scipy.spatial.transform import Rotation  # slow to import, and no controller sends a pose
+
+    write(message.position, pose[:3, 3])
+    write(message.orientation, Rotation.from_matrix(pose[:3, :3]).as_quat())
+
+
+def write(message: Point | Vector3 | Quaternion, values: Array) -> None:
+    """Write x, y and z, and w of a quaternion."""
+    for name, value in zip("xyzw", values.tolist(), strict=False):
+        setattr(message, name, value)
 
 
 def read_target(message: PoseStamped, frames: Frames) -> Array:

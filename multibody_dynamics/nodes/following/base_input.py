@@ -63,24 +63,14 @@ class BaseInput:
 
     def _on_trajectory(self, message: MultiDOFJointTrajectory) -> None:
         assert self.reference is not None
-        frame = next(iter(message.joint_names), "")
-        back = se3.inverse(self._frame(frame))
-        request = read_cartesian_trajectory(message, frame, lambda _: np.eye(4))
-        if np.abs(back - np.eye(4)).max() > 1e-9 and request.orders:
-            raise MessageError(
-                "unknown joint", f"velocities are those of '{self._model.base_name}', not '{frame}'"
-            )
-        if len(request.times) < 2 or (np.diff(request.times) <= 0.0).any():
-            raise MessageError("trajectory", "expected two or more points with increasing times")
-        begin = request.start or self._supervisor.now()
-        rates = (request.twists, request.accelerations)[: request.orders]
-        self.reference.plan(begin, request.times, request.poses @ back, *rates)
+        plan_base(self.reference, self._model, message, self._supervisor.now())
 
     def _on_odometry(self, message: Odometry) -> None:
         assert self.reference is not None
         stamp = nanoseconds(message.header.stamp)
         self._supervisor.check_stamp(stamp)
-        pose = read_pose(message.pose.pose) @ se3.inverse(self._frame(message.child_frame_id))
+        frame = base_frame(self._model, message.child_frame_id)
+        pose = read_pose(message.pose.pose) @ se3.inverse(frame)
         self.reference.measure(stamp, pose)
         self._watchdog.feed()
 
@@ -88,18 +78,39 @@ class BaseInput:
         assert self.reference is not None
         stamp = nanoseconds(message.header.stamp)
         self._supervisor.check_stamp(stamp)
-        pose = self._frame(message.header.frame_id)
+        pose = base_frame(self._model, message.header.frame_id)
         omega, force = (pose[:3, :3] @ row for row in read_imu(message))
         self.reference.sense(stamp, omega, force, pose[:3, 3])
         self._watchdog.feed()
 
-    def _frame(self, name: str) -> Array:
-        """(4, 4) pose of a frame that belongs to the base, in that of the base."""
-        frame = self._model.frames.get(name)
-        if frame is None or frame.body >= 0:
-            known = [key for key, each in self._model.frames.items() if each.body < 0]
-            raise MessageError(
-                "unknown frame",
-                f"'{name}' is not fixed to the base of the robot; expected {', '.join(known)}",
-            )
-        return frame.pose
+
+def plan_base(
+    reference: BaseReference, model: MultibodyModel, message: MultiDOFJointTrajectory, now: int
+) -> None:
+    """Let the base of `model` follow a `base_trajectory`, from `now` (ns) on if it has no stamp.
+
+    Raises MessageError, and the RequestError of :meth:`.BaseReference.plan`.
+    """
+    frame = next(iter(message.joint_names), "")
+    back = se3.inverse(base_frame(model, frame))
+    request = read_cartesian_trajectory(message, frame, lambda _: np.eye(4))
+    if np.abs(back - np.eye(4)).max() > 1e-9 and request.orders:
+        raise MessageError(
+            "unknown joint", f"velocities are those of '{model.base_name}', not '{frame}'"
+        )
+    if len(request.times) < 2 or (np.diff(request.times) <= 0.0).any():
+        raise MessageError("trajectory", "expected two or more points with increasing times")
+    rates = (request.twists, request.accelerations)[: request.orders]
+    reference.plan(request.start or now, request.times, request.poses @ back, *rates)
+
+
+def base_frame(model: MultibodyModel, name: str) -> Array:
+    """(4, 4) pose of a frame that belongs to the base, in that of the base. Raises MessageError."""
+    frame = model.frames.get(name)
+    if frame is None or frame.body >= 0:
+        known = [key for key, each in model.frames.items() if each.body < 0]
+        raise MessageError(
+            "unknown frame",
+            f"'{name}' is not fixed to the base of the robot; expected {', '.join(known)}",
+        )
+    return frame.pose

@@ -1,0 +1,66 @@
+# Copyright 2026 multibody_dynamics developers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The moving base of the simulated arm, and what odometry and an IMU at its origin measure."""
+
+import threading
+
+import numpy as np
+from nav_msgs.msg import Odometry
+from sensor_msgs.msg import Imu
+from trajectory_msgs.msg import MultiDOFJointTrajectory
+
+from ...dynamics.control import BaseReference
+from ...dynamics.lie import convert_twist
+from ...dynamics.plant import ElasticRobot
+from ..base.outputs import Outputs
+from ..base.pose_messages import write, write_pose
+from ..following.base_input import plan_base
+
+
+class SimulatedBase:
+    """Moves the base of `plant` along the topic `base_trajectory`; publishes, with the other
+    `outputs`, what is measured of it as `base_odometry` and `base_imu`.
+
+    Messages arrive in the executor's thread; the plant runs in a separate thread.
+    """
+
+    def __init__(self, plant: ElasticRobot, outputs: Outputs) -> None:
+        self._plant = plant
+        self._lock = threading.Lock()
+        self._odometry = Odometry(child_frame_id=plant.model.base_name)
+        self._odometry.header.frame_id = "world"
+        self._imu = Imu(orientation=self._odometry.pose.pose.orientation)
+        self._imu.header.frame_id = plant.model.base_name
+        self._imu.angular_velocity = self._odometry.twist.twist.angular
+        outputs.message("base_odometry", self._odometry)
+        outputs.message("base_imu", self._imu)
+        self.restart()
+
+    def restart(self) -> None:
+        """Return to rest at the origin."""
+        with self._lock:
+            self._reference = BaseReference()
+
+    def accept(self, message: MultiDOFJointTrajectory, now: int) -> None:
+        """Follow a trajectory, from `now` (ns) on if it has no stamp. Raises MessageError and
+        RequestError."""
+        with self._lock:
+            plan_base(self._reference, self._plant.model, message, now)
+
+    def move(self, time: int) -> None:
+        """Let the base of the plant move as at `time`, ns."""
+        with self._lock:
+            self._plant.move_base(*self._reference.at(time))
+
+    def measure(self, time: int) -> None:
+        """Write what is measured at `time`, ns, to the messages."""
+        with self._lock:
+            pose, rates = self._reference.at(time)
+            twist, acceleration = convert_twist(pose, rates[:2], "spatial", "body")
+            write_pose(self._odometry.pose.pose, pose)
+        omega, v = twist[:3], twist[3:]
+        gravity = pose[:3, :3].T @ self._plant.model.gravity
+        write(self._imu.angular_velocity, omega)
+        write(self._odometry.twist.twist.linear, v)
+        write(self._imu.linear_acceleration, acceleration[3:] + np.cross(omega, v) - gravity)
