@@ -120,6 +120,31 @@ def test_a_steep_base_and_a_plan_in_the_past_are_refused():
         base.plan(SECOND, np.array([-1.0, -0.5]), np.array([swaying(0.0)] * 2))
 
 
+def test_what_springs_carry_at_rest_depends_on_how_the_base_is_tilted():
+    """As judged at activation, and after a silence."""
+    share, q = share_directory() / "config", np.array([0.3, 0.5])
+    model = dyn.load_urdf(share / "robots/planar_two_link.urdf")
+    actuators = dyn.load_actuators(share / "elastic_joints/planar_two_link.yaml", model.joint_names)
+    tilted = se3.exp(np.array([0.0, 0.4, 0.0, 0.0, 0.0, 0.0]))
+    plant = ElasticRobot(model.with_gravity(tilted[:3, :3].T @ model.gravity), actuators)
+    plant.reset(q)
+    signals = {
+        "link_position": q,
+        "motor_position": plant.theta,
+        "joint_torque": plant.joint_torque,
+    }
+    arm = Arm(model, actuators)
+    arm.design(q)
+    little = 1e-6 * arm.resting.allowed
+    assert arm.resting.judge(q, plant.theta, little) is not None
+    arm.base = BaseReference(gravity=model.gravity)
+    arm.base.measure(BEGIN, tilted)
+    arm.activate()
+    arm.update(Sample(BEGIN, signals))
+    assert arm.resting.judge(q, plant.theta, little) is None
+    assert arm.resting.agrees(q, plant.theta, little) == 1
+
+
 STEP, BEGIN = 1_000_000, 1_000_000_000  # ns
 HOME = np.array([0.3, 0.5])
 
