@@ -155,12 +155,13 @@ class FeedforwardCycle:
             law.advance(step)
         desired_time = stamp + int(SECOND * self._node.parameters.lookahead)
         motion.evaluate(desired_time, law.desired)
-        if (base := self._base.at(desired_time)) is not None:
+        base = self._base.at(desired_time)
+        if base is not None:
             law.move_base(*base)
         self.limits.count(self._stiffness.evaluate(desired_time, law.joint_torque))
         law.stiffness[:] = self._stiffness.rows
         self.followed.judge(stamp, law.desired, self._measured.velocity)
-        self._wrench.write(stamp, law.desired, law.applied_wrenches)
+        self._wrench.write(stamp, law.desired, law.applied_wrenches, base)
         law.update()
         for problem in law.problems():
             self.limits.cuts.add(problem, problem)

@@ -475,6 +475,22 @@ def test_a_base_that_turns_and_accelerates(ros, tmp_path, kind):
             arm.send()
 
         ros.until(lambda: np.abs(arm.torque[-1].effort - held).max() < 1e-6, "the tilt", each=sense)
+        contact = ros.publisher(WrenchStamped, "external_wrench")
+        touch = WrenchStamped()
+        touch.header.frame_id, touch.wrench.force.y, touch.wrench.torque.z = "forearm", 3.0, 0.4
+        W = np.array([0.0, 0.0, 0.4, 0.0, 3.0, 0.0])
+        world = dyn.wrench_to_world(MODEL, Q0, zero, zero, "forearm", W, base=base)
+        carried = dyn.inverse_dynamics(
+            MODEL, Q0, zero, zero, base=base, wrenches={"forearm": world}
+        ).tau
+        assert np.abs(carried - held).max() > 0.1
+
+        def push() -> None:
+            set_stamp(touch.header.stamp, time.time_ns())
+            contact.publish(touch)
+            sense()
+
+        ros.until(lambda: np.abs(arm.torque[-1].effort - carried).max() < 1e-6, "it", each=push)
         if kind == "odometry":
             message.child_frame_id = "forearm"
         else:

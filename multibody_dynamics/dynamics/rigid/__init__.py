@@ -160,6 +160,7 @@ spatial_bodies                    joint screws, twists, inertias and momenta of 
 subtree_sums                      sums over the subtree of each body
 along_paths                       selects matrix entries by the order of two joints in the tree
 with_rates                        a wrench as (..., 3, 6)
+carry_wrenches                    wrenches with rates from moving to inertial frames, in place
 wrench_rows                       the argument `wrenches` as (..., n, 18)
 prescribed_joints                 joint names or indices as (n,) bool
 singular                          the DynamicsError for a singular mass matrix
@@ -284,7 +285,7 @@ from .tracing import (
     traced_robot,
 )
 from .vector_batches import vector_batch
-from .wrenches import Wrenches, with_rates, wrench_rows, wrench_to_world
+from .wrenches import Wrenches, carry_wrenches, with_rates, wrench_rows, wrench_to_world
 
 __all__ = [
     # kinematics
@@ -334,7 +335,8 @@ __all__ = [
     "forward_arrays", "ForwardArrays",
     "ModelSolver", "pseudo_inertias", "base_rows", "body_rows", "joint_poses", "spatial_jacobians",
     "spatial_bodies", "subtree_sums",
-    "along_paths", "with_rates", "wrench_rows", "prescribed_joints", "singular", "ROUNDING",
+    "along_paths", "carry_wrenches", "with_rates", "wrench_rows", "prescribed_joints", "singular",
+    "ROUNDING",
 ]  # fmt: skip
 
 

@@ -91,11 +91,11 @@ def wrench_to_world(
     shape = broadcast_shapes(("states", "W"), (pose.shape[:-2], W.shape[:-2]))
     wrenches = spread(W, shape, (3, 6))
     rates = np.stack([spread(rate, shape, (6,)) for rate in spatial], axis=-2)
-    _CARRY(spread(pose, shape, (4, 4)), rates, wrenches)
+    carry_wrenches(spread(pose, shape, (4, 4)), rates, wrenches)
     return wrenches.reshape(*shape, 3, 6)
 
 
-def carry_wrenches(poses, rates, wrenches):
+def _carry_wrenches(poses, rates, wrenches):
     """W^s = coAd_C W^b with W^s' and W^s'' in place, by coAd_C' = coad_V coAd_C.
 
     poses (N, 4, 4) C; rates (N, 2, 6) spatial twist V and V'; wrenches (N, 3, 6).
@@ -114,7 +114,7 @@ def carry_wrenches(poses, rates, wrenches):
         store_screw(W, 0, 0, value)
 
 
-_CARRY = compiled(carry_wrenches)
+carry_wrenches = compiled(_carry_wrenches)
 
 
 def frame_motion(

@@ -131,7 +131,7 @@ class ExternalWrench:
         return expired
 
     def advance(self, step: float, time_constant: float, state: Array) -> Array:
-        """(3, 6) W, W', W'' in inertial axes after `step` s; `state` has rows q, q', q''."""
+        """(3, 6) W, W', W'' in the frame of the base after `step` s; `state`: rows q, q', q''."""
         rows = self._filter.advance(self._wrench, step, time_constant)
         body, pose = self._model.frames[self._frame]
         if body < 0:  # expressed in a fixed frame

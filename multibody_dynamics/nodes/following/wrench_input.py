@@ -11,7 +11,7 @@ from geometry_msgs.msg import WrenchStamped
 
 from ...dynamics.core import Array
 from ...dynamics.model import MultibodyModel
-from ...dynamics.rigid import jacobian
+from ...dynamics.rigid import carry_wrenches, jacobian
 from ..base.cycle_supervisor import CycleSupervisor
 from ..base.external_wrench import ExternalWrench
 from ..base.messages import MessageError, nanoseconds
@@ -44,8 +44,8 @@ class WrenchInput:
         inputs.listen(WrenchStamped, TOPIC, self._on_wrench, best_effort(1))
 
     def newest(self, stamp: int, state: Array) -> tuple[int, Array] | None:
-        """The body, and W, W', W'' (3, 6) in inertial axes at `stamp` (ns), to be called once per
-        cycle; None before the first message. state: rows q, q', q''."""
+        """The body, and W, W', W'' (3, 6) in the frame of the base at `stamp` (ns), to be called
+        once per cycle; None before the first message. state: rows q, q', q''."""
         wrench, p = self.wrench, self._node.parameters
         if wrench.body is None:
             return None
@@ -55,12 +55,17 @@ class WrenchInput:
         step = self._supervisor.step_to(stamp)
         return wrench.body, wrench.advance(step, p.wrench_filter_time, state)
 
-    def write(self, stamp: int, state: Array, wrenches: Array) -> None:
+    def write(
+        self, stamp: int, state: Array, wrenches: Array, base: tuple[Array, Array] | None = None
+    ) -> None:
         """Write the `newest` wrench, if there is one, to `wrenches` (n, 3, 6), and zero for all
-        other bodies."""
+        other bodies. base: pose (4, 4) and rates (4, 6), if it moves."""
         if (found := self.newest(stamp, state)) is not None:
+            body, wrench = found
+            if base is not None:
+                carry_wrenches(base[0][None], base[1][None, :2], wrench[None])
             wrenches[:] = 0.0
-            wrenches[found[0]] = found[1]
+            wrenches[body] = wrench
 
     def joint_torque(self, stamp: int, state: Array, q: Array) -> Array | None:
         """(n,) joint torques of the `newest` wrench at the measured positions q (n,)."""

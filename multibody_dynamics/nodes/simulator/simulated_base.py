@@ -11,7 +11,7 @@ from sensor_msgs.msg import Imu
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from ...dynamics.control import BaseReference
-from ...dynamics.lie import convert_twist
+from ...dynamics.lie import convert_twist, se3
 from ...dynamics.plant import ElasticRobot
 from ..base.outputs import Outputs
 from ..base.pose_messages import write, write_pose
@@ -49,9 +49,13 @@ class SimulatedBase:
             plan_base(self._reference, self._plant.model, message, now)
 
     def move(self, time: int) -> None:
-        """Let the base of the plant move as at `time`, ns."""
+        """Let the base of the plant move as at `time`, ns, with the wrenches that act on its links,
+        until now in the frame of the base."""
+        wrenches = self._plant.applied_wrenches
         with self._lock:
-            self._plant.move_base(*self._reference.at(time))
+            pose, rates = self._reference.at(time)
+            self._plant.move_base(pose, rates)
+            wrenches[:] = wrenches @ se3.coAd(pose).T
 
     def measure(self, time: int) -> None:
         """Write what is measured at `time`, ns, to the messages."""
