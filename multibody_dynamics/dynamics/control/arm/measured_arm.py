@@ -140,12 +140,13 @@ class MeasuredArm(IndependentCopies):
 
     def move_base(self, pose: Array, rates: Array) -> None:
         """Use this motion of the base from the next update on: in `gravity`, the torques at rest on
-        it, and in the torques that observers do not mistake for contacts."""
+        it, in the links that are observed, and in torques that observers do not mistake for
+        contacts."""
         if self._on_base is None:
             moving, still = (inverse_solver(self._model) for _ in range(2))
             self._on_base = moving, still
-        self._on_base[0].move_base(pose, rates)
-        self._weight.move_base(pose, rates)
+        for each in (self._on_base[0], self._weight, self.estimator):
+            each.move_base(pose, rates)
         self._gravity_is_current = False
 
     def _load_base(self) -> None:

@@ -173,6 +173,7 @@ class Controller(IndependentCopies, ABC):
         self._unobserved = 0.0  # s since disturbances were observed
         self.lead = 0.0
         self._inverse = inverse_solver(model)
+        self._on_base: list[Any] = [self._inverse]  # what needs to know how the base moves
         self._desired, self._ahead = np.zeros((2, 5, n))
         self._links, self._motors = np.zeros((2, n)), np.zeros((2, m))
         self._past: Past | None = None
@@ -356,7 +357,8 @@ class Controller(IndependentCopies, ABC):
     def move_base(self, pose: Array, rates: Array) -> None:
         """Use this motion of the base from the next update on, see
         :meth:`.ModelSolver.move_base`."""
-        self._inverse.move_base(pose, rates)
+        for each in self._on_base:
+            each.move_base(pose, rates)
         self._base_moves = True
 
     def _inverse_dynamics(self, motion: Array) -> None:
@@ -573,6 +575,11 @@ class LinearFeedback(Controller):
             self.compensation.set_model(model)
         if self.adaptive is not None:
             self.adaptive.set_model(model)
+
+    def move_base(self, pose: Array, rates: Array) -> None:
+        super().move_base(pose, rates)
+        if self.adaptive is not None:
+            self.adaptive.move_base(pose, rates)
 
     def applied(self, torque: Array) -> None:
         """Undo the last step of each integral that drove its motor further beyond a limit."""

@@ -171,6 +171,7 @@ class ElasticStructureController(LiveImpedance):
         nothing = np.zeros(n, dtype=bool)
         chain = partial(HybridChain, coupled, nothing, motion=self._motion, torque=self._pushed)
         self._chains = chain(order=0), chain(order=1)
+        self._on_base += (self._passive, *self._chains)
 
     def _coupled(self, model: MultibodyModel) -> MultibodyModel:
         return model.with_reflected_inertia(model.reflected_inertia + self._rotors)
@@ -316,9 +317,8 @@ class ElasticStructureController(LiveImpedance):
         if self.stiffness.size:
             observer.springs.stiffness[:] = self.stiffness[:2]
         past = self._past or Past(tuple(self._links), tuple(self._motors), self.applied_torque)
-        observer.update(
-            self._time_passed(), past.links, past.motors, past.torque, self.external_torque
-        )
+        known = self.external_torque - self.base_torque
+        observer.update(self._time_passed(), past.links, past.motors, past.torque, known)
         self.contact[0], self.contact[1] = observer.link, observer.link_rate
 
     def _find_eta(self) -> None:

@@ -191,6 +191,12 @@ class AdaptiveFeedforward(IndependentCopies):
         self._set_bodies(model)
         self._use()
 
+    def move_base(self, pose: Array, rates: Array) -> None:
+        """Use this motion of the base from the next update on, see
+        :meth:`.ModelSolver.move_base`."""
+        for each in (self._passive, self._nominal, self._adapted):
+            each.move_base(pose, rates)
+
     def reset(self) -> None:
         """Discard the filtered motion after an interruption; the estimates are kept."""
         self._is_started = False

@@ -39,7 +39,7 @@ import numpy as np
 from ...core import Array, IndependentCopies, InputError, as_array
 from ...elastic import Actuators, SpringSolver
 from ...model import MultibodyModel
-from ...rigid import ForwardDynamicsSolver, gravity_forces, singular
+from ...rigid import ForwardDynamicsSolver, inverse_solver, singular
 from ..gains.joint_gains import StateFeedbackGains, check_fit, damping_gains
 from ..signals.derivative_filter import MAX_STEP, SETTLED, positive, time_step
 
@@ -103,7 +103,7 @@ class MotorSideObserver(IndependentCopies):
         self.innovation: Array = np.zeros(m)
         self.starts = self.refused = 0
         model.require_tree("the state from motor encoders alone")
-        self._links = ForwardDynamicsSolver(model)
+        self._links, self._weight = ForwardDynamicsSolver(model), inverse_solver(model)
         self._springs = SpringSolver(actuators)
         self.spring_states: Array = self._springs.states
         self.link_friction: Array = np.zeros(n)
@@ -148,6 +148,12 @@ class MotorSideObserver(IndependentCopies):
         damping = (gains.values[3] + steepest) / self.actuators.motor_inertia
         self._fastest = max(float(np.abs(gains.poles).max()), float(damping.max()))
         self.gains = gains
+
+    def move_base(self, pose: Array, rates: Array) -> None:
+        """Use this motion of the base from the next update on, see
+        :meth:`.ModelSolver.move_base`."""
+        self._links.move_base(pose, rates)
+        self._weight.move_base(pose, rates)
 
     def update(
         self, t: float, motor_position: Any, motor_torque: Any, *, stiffness: Any = None
@@ -207,7 +213,9 @@ class MotorSideObserver(IndependentCopies):
         q = theta[self.actuators.first_motor]
         known = self.link_friction - self.actuators.slip_torque(self.spring_states)
         for _ in range(20):  # a contraction, as springs hold the arm
-            Q = gravity_forces(self.model, q) + known
+            self._weight.state[0] = q
+            self._weight.update()
+            Q = self._weight.result[0] + known
             q = self.actuators.link_position(theta, Q, stiffness=stiffness, beyond="continue")
         return np.concatenate((theta, np.zeros_like(theta), q, np.zeros(2 * len(q))))
 

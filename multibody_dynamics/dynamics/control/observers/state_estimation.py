@@ -136,6 +136,11 @@ class StateEstimator(IndependentCopies):
         if self._observer is not None:
             self._observer.design(q)
 
+    def move_base(self, pose: Array, rates: Array) -> None:
+        """See :meth:`.MotorSideObserver.move_base`; does nothing without an observer."""
+        if self._observer is not None:
+            self._observer.move_base(pose, rates)
+
     @property
     def uses_terms(self) -> bool:
         """Whether friction of links or slip elements make a difference, see :meth:`set_terms`."""

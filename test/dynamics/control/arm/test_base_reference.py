@@ -3,13 +3,22 @@
 
 """The motion of a base: through its points, C4, filtered where it is measured, and in an arm."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from moving_bases import PLACE, SECOND, imu, points, rates, swaying
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import se3
-from multibody_dynamics.dynamics.control import Arm, BaseReference, Sample
+from multibody_dynamics.dynamics.control import (
+    AdaptationSettings,
+    Arm,
+    BaseReference,
+    FlatnessSettings,
+    Sample,
+    StateEstimation,
+)
 from multibody_dynamics.dynamics.core import RequestError
 from multibody_dynamics.dynamics.plant import ElasticRobot
 from multibody_dynamics.resources import share_directory
@@ -158,22 +167,22 @@ def ship(t):
     return se3.from_rotation_translation(roll[:3, :3], np.array(place))
 
 
-def held(known, measured=""):
-    """The rms error in rad from 1.5 to 2.5 s."""
+def held(known, measured="", settings=None, cycles=2500):
+    """The rms error in rad in the last two fifths of these cycles of 1 ms."""
     share = share_directory() / "config"
     model = dyn.load_urdf(share / "robots/planar_two_link.urdf")
     actuators = dyn.load_actuators(share / "elastic_joints/planar_two_link.yaml", model.joint_names)
     times = np.arange(0.0, 5.0, 0.1)
     true = BaseReference()
     true.plan(BEGIN, times, np.array([ship(t) for t in times]))
-    plant, arm = ElasticRobot(model, actuators), Arm(model, actuators)
+    plant, arm = ElasticRobot(model, actuators), Arm(model, actuators, settings)
     plant.reset(HOME)
     arm.design(HOME)
     arm.activate()
     if known:
         arm.base = BaseReference(gravity=model.gravity) if measured else true
     errors = []
-    for k in range(2500):
+    for k in range(cycles):
         now = BEGIN + k * STEP
         if measured == "pose":
             arm.base.measure(now, true.at(now)[0])
@@ -184,7 +193,7 @@ def held(known, measured=""):
         plant.move_base(*true.at(now + STEP // 2))
         plant.step(command.torque, 1e-3)
         errors.append(plant.q - HOME)
-    return float(np.sqrt(np.mean(np.square(errors[1500:]))))
+    return float(np.sqrt(np.mean(np.square(errors[3 * cycles // 5 :]))))
 
 
 def test_the_known_motion_of_the_base_removes_the_error_that_it_causes():
@@ -193,3 +202,23 @@ def test_the_known_motion_of_the_base_removes_the_error_that_it_causes():
     assert held(True) < 0.01 * without
     assert held(True, measured="pose") < 0.2 * without
     assert held(True, measured="imu") < 0.05 * without
+
+
+LAWS = FlatnessSettings().controllers
+
+
+@pytest.mark.parametrize("law", sorted(LAWS.keys() - {"motor_pd", "computed_torque", "hold"}))
+def test_every_law_knows_the_base(law):
+    """But computed_torque, whose error of springs is larger."""
+    assert held(True, settings=FlatnessSettings(law=law), cycles=1200) < 5e-5
+
+
+def test_an_adaptation_does_not_learn_the_base():
+    adapting = replace(LAWS["motor_pd"], adaptation=AdaptationSettings(rate=20.0))
+    settings = FlatnessSettings(controllers={**LAWS, "motor_pd": adapting})
+    assert held(True, settings=settings, cycles=1200) < 1e-5
+
+
+def test_links_that_are_observed_move_with_the_base():
+    settings = FlatnessSettings(estimation=StateEstimation("motor_encoders", bandwidth=25.0))
+    assert held(True, settings=settings) < 0.5 * held(False, settings=settings)
