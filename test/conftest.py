@@ -44,7 +44,13 @@ if find_spec("rosbags") is None:  # optional: no rosdep key installs it without 
     ]
 
 # Files with the longest tests start first, so that no process ends long after the others.
-LONGEST = ("test_node_and_generated_c", "test_flatness_controller_node", "test_runs")
+LONGEST = (
+    "test_node_and_generated_c",
+    "test_flatness_controller_node",
+    "test_runs",
+    "test_nodes_with_loops",
+    "test_loops_page",
+)
 ROS_WORDS = ("rclpy", "ros_harness", "ros_domain_id", "mark.ros")  # one is in every file of -m ros
 
 hypothesis.settings.register_profile("project", deadline=None, derandomize=True, database=None)
