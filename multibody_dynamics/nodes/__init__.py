@@ -15,12 +15,13 @@ several nodes, and self-contained parts of single nodes:
 
 import gc
 
-from ..early_signals import exit_silently_on_signals, is_program_of_a_node
+from ..early_signals import end_with_parent, exit_silently_on_signals, is_program_of_a_node
 from ..linear_algebra import use_one_thread
 from ..process_limits import refuse_insufficient_limits
 
 exit_silently_on_signals()
 if is_program_of_a_node():
+    end_with_parent()
     refuse_insufficient_limits()
     use_one_thread()
     gc.disable()  # until there is a node: collections while importing find nothing, and take 0.2 s
