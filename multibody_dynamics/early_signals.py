@@ -1,14 +1,12 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""SIGINT and SIGTERM while the program of a node is still importing its modules, and SIGTERM when
-the command that started it has ended.
+"""SIGINT and SIGTERM while the program of a node is still importing its modules.
 
 The imports take one or two seconds. Until the node installs its own handlers (nodes/base/runtime),
 Python's would end the process with a traceback from the middle of an import and the status -2.
 """
 
-import ctypes
 import os
 import signal
 import sys
@@ -21,10 +19,6 @@ from types import FrameType
 from .resources import NAME
 
 NODES = f"{NAME}.nodes."
-PARENT = "MULTIBODY_DYNAMICS_PARENT"
-"""Variable with the id of the process that a node must not outlive, killed or not; set by those
-that start nodes as their children."""
-PR_SET_PDEATHSIG = 1  # <sys/prctl.h>
 
 
 def exit_silently_on_signals(words: Sequence[str] = tuple(sys.orig_argv)) -> None:
@@ -36,14 +30,6 @@ def exit_silently_on_signals(words: Sequence[str] = tuple(sys.orig_argv)) -> Non
     if is_program_of_a_node(words) and threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, _leave)
-
-
-def end_with_parent() -> None:
-    """Get SIGTERM when the process in PARENT ends; without this variable, nothing changes."""
-    if parent := os.environ.pop(PARENT, ""):  # not for the children of this process
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-        if str(os.getppid()) != parent:  # it ended before
-            os._exit(0)
 
 
 def is_program_of_a_node(words: Sequence[str] = tuple(sys.orig_argv)) -> bool:

@@ -15,8 +15,9 @@ several nodes, and self-contained parts of single nodes:
 
 import gc
 
-from ..early_signals import end_with_parent, exit_silently_on_signals, is_program_of_a_node
+from ..early_signals import exit_silently_on_signals, is_program_of_a_node
 from ..linear_algebra import use_one_thread
+from ..parent_process import end_with_parent
 from ..process_limits import refuse_insufficient_limits
 
 exit_silently_on_signals()

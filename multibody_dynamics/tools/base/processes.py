@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from ...early_signals import PARENT
+from ...parent_process import child_environment
 
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 LOGGED = 8  # last lines of the log of a node that failed
@@ -72,7 +72,7 @@ class NodeProcess:
     patience : s that it may take to exit after a signal
 
     It runs in its own process group: Ctrl-C in a terminal then reaches only the parent process,
-    which stops the nodes in order. If that is killed, nodes that its main thread started end, too.
+    which stops the nodes in order; if that is killed, they end with it (parent_process).
     """
 
     def __init__(
@@ -99,16 +99,13 @@ class NodeProcess:
         if log_level:
             command += ["--log-level", log_level]
         self.command = tuple(command)
-        environment = dict(os.environ if environ is None else environ)
-        if threading.current_thread() is threading.main_thread():  # the kernel watches the thread
-            environment[PARENT] = str(os.getpid())
         with log.open("wb") as output:
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env=environment,
+                env=child_environment(environ),
                 start_new_session=True,
             )
 

@@ -3,13 +3,10 @@
 
 """Nodes as child processes: failures are reported, and signals are deferred."""
 
-import os
-import select
 import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
 
 import pytest
 
@@ -33,47 +30,12 @@ def test_a_failed_process_is_reported_with_its_log(tmp_path, ros_domain_id):
             environ=ros_environment(ros_domain_id),
         )
         assert node.cpu_seconds() >= 0.0
-        wait_for(lambda: node.exit_code is not None)
+        deadline = time.monotonic() + PATIENCE
+        while node.exit_code is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
         with pytest.raises(processes.NodeEndedError, match=r"(?s)status 1.*absent\.urdf"):
             nodes.check(may_leave=[node])
-
-
-STARTER = """
-import os, sys, time
-from pathlib import Path
-from multibody_dynamics.tools.base.processes import NodeProcess
-
-node = NodeProcess("trajectory_node", [], log=Path(sys.argv[1]))
-print(node.pid, flush=True)
-time.sleep(60.0)
-"""
-
-
-@pytest.mark.parametrize("is_running", [False, True])
-def test_a_node_ends_with_a_killed_parent(is_running, tmp_path, ros_domain_id):
-    log = tmp_path / "log"
-    with subprocess.Popen(
-        [sys.executable, "-c", STARTER, str(log)],
-        stdout=subprocess.PIPE,
-        env=ros_environment(ros_domain_id),
-    ) as parent:
-        pid = int(parent.stdout.readline())
-        ended = os.pidfd_open(pid)
-        wait_for(lambda: not is_running or "unconfigured: waiting" in log.read_text())
-        parent.kill()
-    try:
-        assert select.select([ended], [], [], PATIENCE)[0], "the node outlived its parent"
-    finally:
-        with suppress(ProcessLookupError):
-            signal.pidfd_send_signal(ended, signal.SIGKILL)
-        os.close(ended)
-
-
-def wait_for(condition) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def test_signals_are_deferred_to_the_end_of_an_uninterrupted_block():

@@ -77,7 +77,7 @@ def test_too_few_samples_give_an_empty_result():
 
 @pytest.mark.parametrize("cutoff", [0.0, 0.009, -1.0, 41.0, np.nan])
 def test_invalid_cut_offs(cutoff):
-    with pytest.raises(InputError, match="cut-off.*the sampling rate, which is 200 Hz"):
+    with pytest.raises(InputError, match=r"cut-off.*the sampling rate, which is 200 Hz"):
         ZeroPhaseFilter(RATE, cutoff)
 
 
