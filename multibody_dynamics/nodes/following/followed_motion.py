@@ -21,7 +21,6 @@ from ..base.runtime import ManagedNode
 from .trajectory_action import TrajectoryAction
 from .trajectory_goal import ErrorCode, GoalResult, GoalTolerances, TrajectoryGoal
 
-
 DISTANT = 60.0  # s until a trajectory begins, from which on its stamp is doubtful
 
 

@@ -101,7 +101,7 @@ class BaseReference(IndependentCopies):
         self._planned, self._origin, self._is_measured = motion, begin, False
 
     def measure(self, stamp: int, pose: Array) -> None:
-        """Take a measured pose (4, 4) at `stamp` (ns). Raises RequestError, also for an older one."""
+        """Take a measured pose (4, 4) at `stamp` (ns). Raises RequestError, as for an old one."""
         self._use(is_inertial=False)
         q = coordinates(pose, self._filter.state[0] if self._is_measured else self.state[0])
         self._take(stamp, q)
