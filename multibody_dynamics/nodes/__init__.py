@@ -17,10 +17,12 @@ import gc
 
 from ..early_signals import exit_silently_on_signals, is_program_of_a_node
 from ..linear_algebra import use_one_thread
+from ..parent_process import end_with_parent
 from ..process_limits import refuse_insufficient_limits
 
 exit_silently_on_signals()
 if is_program_of_a_node():
+    end_with_parent()
     refuse_insufficient_limits()
     use_one_thread()
     gc.disable()  # until there is a node: collections while importing find nothing, and take 0.2 s

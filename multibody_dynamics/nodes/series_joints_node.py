@@ -15,11 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 from sensor_msgs.msg import JointState
 
-from .base.messages import nanoseconds
+from .base.messages import JointMatcher, JointStates
+from .base.node_inputs import Inputs
 from .base.outputs import Outputs
 from .base.parameters import NodeParameters, ParameterError, parameter
 from .base.qos import best_effort
 from .base.runtime import ManagedNode
+
+FIELDS = ("position", "velocity")
 
 
 @dataclass(frozen=True)
@@ -49,53 +52,27 @@ class SeriesJointsNode(ManagedNode[SeriesJointsParameters]):
         p = self.parameters
         if not p.joints:
             raise ParameterError("joints is empty; name the robot's joints")
-        self._names: list[str] = []  # of the last message
+        names = [j + suffix for suffix in (p.motor_suffix, p.spring_suffix) for j in p.joints]
+        self._matcher = JointMatcher(names)
+        self._states = JointStates(names, FIELDS)
         self._outputs = Outputs(self)
-        self._joint = self._outputs.joint_state("joint_states", p.joints, "position", "velocity")
-        self._motor = self._outputs.joint_state("motor_states", p.joints, "position", "velocity")
+        self._joint = self._outputs.joint_state("joint_states", p.joints, *FIELDS)
+        self._motor = self._outputs.joint_state("motor_states", p.joints, *FIELDS)
 
     def activate(self) -> None:
-        self.activation.subscribe(JointState, "series_joint_states", self._on_state, best_effort())
+        Inputs(self).listen(JointState, "series_joint_states", self._on_state, best_effort())
         self.get_logger().info(f"active; joints: {', '.join(self.parameters.joints)}")
 
     def _on_state(self, message: JointState) -> None:
-        if message.name != self._names and not self._read_names(message.name):
-            return
-        if not len(message.position) == len(message.velocity) == len(message.name):
-            self.get_logger().warning(
-                "ignored series_joint_states without position and velocity",
-                throttle_duration_sec=5.0,
-            )
-            return
-        rows = np.array([message.position, message.velocity])
-        theta, spring = rows[:, self._motor_at], rows[:, self._spring_at]
-        stamp = nanoseconds(message.header.stamp)
-        if not (np.isfinite(theta).all() and np.isfinite(spring).all()):
-            self.get_logger().warning(
-                "ignored series_joint_states with values that are not finite",
-                throttle_duration_sec=5.0,
-            )
-            return
-        for k in range(2):
-            self._motor[k][:] = theta[k]
-            self._joint[k][:] = theta[k] + spring[k]
-        self._outputs.publish_all(stamp)
-
-    def _read_names(self, names: list[str]) -> bool:
-        """Find our joints in the message; False if some are missing."""
-        p = self.parameters
-        place = {name: k for k, name in enumerate(names)}
-        motors = [joint + p.motor_suffix for joint in p.joints]
-        springs = [joint + p.spring_suffix for joint in p.joints]
-        missing = [name for name in motors + springs if name not in place]
-        if missing:
-            text = f"ignored series_joint_states without {', '.join(missing)}"
-            self.get_logger().warning(text, throttle_duration_sec=5.0)
-            return False
-        self._motor_at = [place[name] for name in motors]
-        self._spring_at = [place[name] for name in springs]
-        self._names = list(names)
-        return True
+        states = self._states
+        self._matcher.match_all(message.name)
+        states.restart()  # each message stands alone, also after a simulation has begun again
+        states.accept(message, 0)
+        values = states.position, states.velocity
+        for joint, motor, value in zip(self._joint, self._motor, values, strict=True):
+            motor[:], spring = np.split(value, 2)
+            joint[:] = motor + spring
+        self._outputs.publish_all(states.stamp)
 
 
 main = SeriesJointsNode.main

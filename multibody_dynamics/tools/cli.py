@@ -19,6 +19,7 @@ from functools import cache
 
 from .. import __version__
 from ..linear_algebra import use_one_thread
+from ..parent_process import end_with_parent
 from ..process_limits import insufficient_limit
 from .base.processes import RunError, sigterm_as_interrupt
 from .commands import COMMANDS, load
@@ -51,6 +52,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
+    end_with_parent()
     _watch_files()
     words = list(sys.argv[1:] if arguments is None else arguments)
     ros = len(words)

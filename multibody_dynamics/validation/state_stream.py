@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..dynamics.core import Array, InputError
+from ..dynamics.core import Array, InputError, RequestError
 from ..dynamics.identification import HIGHEST, Residuals
 from .alignment import Quality, Resampler, Source
 from .comparison import Compared, Comparison
@@ -79,7 +79,8 @@ class StateStream:
     def push(self, stamp: int, rows: Array) -> list[Compared]:
         """Add position, velocity and effort (3, m) at a stamp in ns; return the states compared.
 
-        Raises InputError for inconsistent settings as soon as the rate is known.
+        Raises RequestError if the settings do not suit the rate of the states, as when their stamps
+        are in a wrong unit; it is determined anew then.
         """
         rows = rows.copy()
         rows[:1] = unwrapped(rows[:1], self._turning, self._before)
@@ -92,8 +93,12 @@ class StateStream:
         self._stamps.clear()
         self._rows.clear()
         if self.look is None:
-            self.look = self._looked(stamps)
-            self._comparison = Comparison(self._robot, self.look, self._settings)
+            look = self._looked(stamps)
+            try:
+                self._comparison = Comparison(self._robot, look, self._settings)
+            except InputError as error:
+                raise RequestError("rate", str(error)) from None
+            self.look = look
             self._grid = Resampler(Quality("", ()), self.look.origin, self.look.period)
             self._batch = self._comparison.step
         found: list[Compared] = []

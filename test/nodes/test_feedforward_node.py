@@ -196,7 +196,7 @@ def test_bad_joint_states_are_rejected_with_the_reason_and_silence_gives_the_saf
 
 
 def test_rejected_trajectories_leave_the_hold(ros, tmp_path):
-    ros.start("feedforward_node", settings(tmp_path, start_tolerance=0.1))
+    node = ros.start("feedforward_node", settings(tmp_path, start_tolerance=0.1))
     arm = Arm(ros)
     arm.drive(lambda: arm.torque, "a torque")
     enable = "feedforward_node/enable"
@@ -228,6 +228,8 @@ def test_rejected_trajectories_leave_the_hold(ros, tmp_path):
     assert ros.diagnosis(": reference")[1] == "holding"
 
     assert ros.call(SetBool, enable, SetBool.Request(data=True)).success
+    arm.move(stamp=now() + 1000 * SECOND)  # accepted: a later one replaces it
+    arm.drive(lambda: "begins in 1e+03 s, by its stamp" in node.output, "a doubt about the stamp")
     arm.move()
     arm.drive(lambda: ros.diagnosis(": reference")[1] == "moving", "the permitted motion")
 

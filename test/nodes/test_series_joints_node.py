@@ -41,8 +41,20 @@ def test_one_message_is_split_into_two(ros: RosHarness):
     assert link.header.stamp == motor.header.stamp
     assert link.header.stamp.sec == 1
 
-    send(2, [9.0, 0.25, math.nan, 2.0, 0.5])
-    send(3, [1.0], ["a_motor"])
+    twice = [*NAMES, "a_motor"]
+    for says, rejected in {
+        "position of 'a_motor' is nan": (2, [9.0, 0.25, math.nan, 2.0, 0.5]),
+        "position of 'a_motor' is 1e+308": (2, [9.0, 0.25, 1e308, 2.0, 1e308]),
+        "missing joint 'b_motor', 'a_spring', 'b_spring'": (2, [1.0], ["a_motor"]),
+        "duplicate joint 'a_motor'": (2, [9.0, 0.25, 1.0, 2.0, 0.5, 8.0], twice),
+        "the stamp is zero": (0, [9.0, 0.25, 1.0, 2.0, 0.5]),
+    }.items():
+        ros.until(
+            lambda says=says: f"rejected series_joint_states: {says}" in node.output,
+            f"'{says}'",
+            each=lambda rejected=rejected: send(*rejected),
+            every=0.1,
+        )
     send(4, [0.5, 0.0, 0.0, 4.0], ["a_spring", "b_spring", "a_motor", "b_motor"])
     ros.until(lambda: links[-1].header.stamp.sec == 4, "the answer to another order of names")
     assert {m.header.stamp.sec for m in links} == {1, 4}

@@ -11,6 +11,7 @@ from scipy.interpolate import CubicSpline
 
 from bag_files import BEGIN, messages_of, motion, write_bag
 from multibody_dynamics import dynamics as dyn
+from multibody_dynamics.dynamics.core import RequestError
 from multibody_dynamics.validation.comparison import validate
 from multibody_dynamics.validation.settings import Settings
 from multibody_dynamics.validation.state_stream import RunningResiduals, StateStream, warm_up
@@ -129,6 +130,21 @@ def test_inconsistent_settings_raise():
         StateStream(SETTINGS.robot(), Settings(ARM), velocity=True)
     with pytest.raises(dyn.InputError, match="motor efforts"):
         warm_up(SETTINGS.robot(), dataclasses.replace(SETTINGS, effort="motor"))
+
+
+def test_a_stream_with_stamps_in_a_wrong_unit_is_refused_until_they_are_right():
+    stream = StateStream(SETTINGS.robot(), SETTINGS, velocity=True)
+    refusals, found = [], []
+    for k, row in enumerate(motion(MODEL, 600, RATE)[1]):
+        step = 1000 if k < 200 else round(1e9 / RATE)
+        try:
+            found += stream.push(BEGIN + k * step, row)
+        except RequestError as error:
+            refusals.append(str(error))
+    assert refusals
+    assert all("which is 1e+06 Hz if the times are right" in text for text in refusals)
+    assert found
+    assert stream.rate == pytest.approx(RATE)
 
 
 def test_running_residuals_forget():

@@ -23,9 +23,9 @@ import numpy as np
 from ..core import Array, InputError
 from .friction_law import one_number
 from .sampled_spring import SampledSpring
+from .spring_tables import FARTHEST
 from .springs import PiecewisePolynomial, Spring, solve_increasing
 
-FARTHEST = np.pi  # rad or m, no spring bends farther: an infinite travel ends here
 CONTACT = 12.0  # Q_b, where tanh is 1 to 1e-10
 
 

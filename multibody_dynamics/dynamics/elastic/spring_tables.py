@@ -42,6 +42,8 @@ START = 0
 POTENTIAL = 1
 COEFFICIENT = 2
 
+FARTHEST = np.pi  # rad or m, no spring bends farther: an infinite travel ends here
+PLACES = 103  # on the travel, at which a law is checked
 RESOLUTION = 1e-10  # rad or m; the step to it has cubed the error, to less than rounding
 
 
@@ -56,8 +58,8 @@ class SpringTables(NamedTuple):
 def spring_tables(springs: Sequence[Any], *, own_laws: bool = False) -> SpringTables:
     """The tables of these :class:`.Spring` objects.
 
-    Raises InputError for a law that is not a piecewise polynomial, unless `own_laws`: such tables
-    are for plain Python only.
+    Raises InputError for a law that does not increase, and for one that is not a piecewise
+    polynomial, unless `own_laws`: such tables are for plain Python only.
     """
     polynomials = [spring.polynomials() for spring in springs]
     own = [
@@ -96,8 +98,35 @@ def spring_tables(springs: Sequence[Any], *, own_laws: bool = False) -> SpringTa
                 f"at zero deflection, where its torque is zero; a kind of actuator says in "
                 f"`offsets` where its springs are relaxed"
             )
+        if width > 1:
+            _require_increasing(spring, starts, coefficients)
         first = last + 1
     return tables
+
+
+def _require_increasing(spring: Any, starts: Array, coefficients: Array) -> None:
+    """Raise InputError for a law that a formula in a file of its own, or its constants, made one
+    that no spring has: its torque does not increase or, over an infinite travel, it softens."""
+    phi = np.linspace(*np.clip(spring.travel, -FARTHEST, FARTHEST), PLACES)[1:-1]
+    piece = np.maximum(np.searchsorted(starts, phi, side="right") - 1, 0)
+    powers = np.arange(1, coefficients.shape[1])
+    x = (phi - starts[piece])[:, None]
+    slope = (powers * coefficients[piece, 1:] * x ** (powers - 1)).sum(axis=1)
+    k = int(slope.argmin())
+    if not slope[k] > 0.0:
+        raise InputError(
+            f"{type(spring).__name__}: the torque of a spring must increase with its deflection,"
+            f" but at {phi[k]:.4g} its stiffness is {slope[k]:.4g}"
+        )
+    tangent = coefficients[0, 1]
+    torque = (coefficients[piece] * x ** np.arange(coefficients.shape[1])).sum(axis=1)
+    excess = (torque - tangent * phi) * np.sign(phi)
+    k = int(excess.argmin())
+    if not all(map(isfinite, spring.travel)) and excess[k] < -1e-9 * tangent * abs(phi[k]):
+        raise InputError(  # `_bracket` would miss the deflection
+            f"{type(spring).__name__}: a law over an infinite travel must not soften, as it does at"
+            f" {phi[k]:.4g}; give it a travel"
+        )
 
 
 def _known(found: tuple[Array, Array] | None) -> tuple[Array, Array]:

@@ -136,8 +136,8 @@ class Spring(ABC):
         return self.torque(phi, beyond="continue")[:, None]
 
     def with_parameters(self, values: Sequence[float]) -> Spring:
-        """The law with other values of its parameters over the same travel, where it has any."""
-        return self
+        """The law with other values of its parameters over the same travel."""
+        return self.scaled(torque=values[0])
 
     def scaled(self, *, torque: float = 1.0, deflection: float = 1.0) -> Spring:
         """The spring with the law torque s(deflection phi); the factors are positive.

@@ -12,6 +12,7 @@ recursions need nothing else.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
@@ -25,6 +26,7 @@ from ..core import (
     Array,
     InputError,
     ModelError,
+    ModelWarning,
     as_array,
     as_mapping,
     as_real,
@@ -54,6 +56,7 @@ JOINT_TYPES = ("revolute", "continuous", "prismatic", "helical")
 RATES = ("acceleration", "jerk")  # limits that are optional
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 PARALLEL = 1e-12  # relative; smaller components of a screw are rounding
+FAR = 1.0  # rad or m, outside of the limits: a position in another unit
 EQUAL = 1e-9  # of the factors of joints that follow, m/rad of those that slide
 
 
@@ -531,9 +534,20 @@ class MultibodyModel:
         """The robot with joints held at {joint: position}, rad or m, or all named joints at zero.
 
         Their bodies are merged into those that carry them, and remain frames under their own names.
-        Raises InputError for an unknown joint, and ModelError if no joint is left.
+        Raises InputError for an unknown joint, and ModelError if no joint is left; a position far
+        outside the limits causes a ModelWarning.
         """
-        return self._reduced(checked_positions(self, positions))
+        held = checked_positions(self, positions)
+        for joint, at in held.items():
+            lower, upper = (ends[self.joint_index(joint)] for ends in self.limits[:2])
+            if not lower - FAR <= at.offset <= upper + FAR:
+                warnings.warn(
+                    f"'{joint}' is locked at {at.offset:g}, far outside its limits, {lower:g} to"
+                    f" {upper:g}: is it in rad or m?",
+                    ModelWarning,
+                    stacklevel=2,
+                )
+        return self._reduced(held)
 
     def with_base(self, link: str) -> MultibodyModel:
         """The robot as seen from a link that does not move: its frame becomes the inertial frame.

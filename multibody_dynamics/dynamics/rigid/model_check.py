@@ -1,7 +1,7 @@
 # Copyright 2026 multibody_dynamics developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Masses, inertias and limits of a robot that can be read but look wrong."""
+"""Masses, inertias, limits and gravity of a robot that can be read but look wrong."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -22,6 +22,7 @@ EXTENDED = 1.0  # m: larger than the radius of gyration of any arm's link
 # Ranges beyond the first number are hardly those of an arm; beyond the second, there is no limit.
 TURNING = (25.0, 1e4)  # rad
 SLIDING = (30.0, 1e4)  # m
+STRONG = 30.0  # m/s^2: three times that of the Earth
 SINGULAR = 1e10  # condition number of the mass matrix
 
 
@@ -34,8 +35,11 @@ class Finding(NamedTuple):
 
 
 def inspect_model(model: MultibodyModel) -> list[Finding]:
-    """Masses, inertias and limits that are readable but look wrong."""
+    """Masses, inertias, limits and gravity that are readable but look wrong."""
     findings: list[Finding] = []
+    if (gravity := float(np.linalg.norm(model.gravity))) > STRONG:
+        text = f"gravity is {gravity:.4g} m/s^2; is it in cm/s^2 or mm/s^2?"
+        findings.append(Finding(True, text, "gravity"))
     joints = {*model.joint_names, *model.couplings} if model.couplings else model.tree_joint_names
     for joint, body, M in zip(
         model.tree_joint_names, model.body_names, model.inertias, strict=True

@@ -123,8 +123,16 @@ class JointMatcher:
         target, source = np.array(pairs, dtype=np.intp).reshape(-1, 2).T.copy()
         return Match(source, target, len(pairs) == len(self.joint_names), columns)
 
+    def match_all(self, names: list[str]) -> Match:
+        """Like `match`, but none of our joints may be missing."""
+        found = self.match(names)
+        if not found.complete:
+            missing = [name for name in self.joint_names if name not in found.columns.names]
+            raise MessageError("missing joint", f"missing joint {_listed(missing)}")
+        return found
+
     def require_all(self, names: list[str]) -> Match:
-        """Like `match`, but requires exactly our joints: none missing, none unknown."""
+        """Like `match_all`, but no other joints are allowed either."""
         found = self.match(names)
         if len(names) > len(found.source):
             unknown = [name for name in found.columns.names if name not in self._index]
@@ -137,10 +145,7 @@ class JointMatcher:
                 f"unknown joint {_listed(unknown)}; expected {joints_listed(self.joint_names)}"
                 f"{instead}",
             )
-        if not found.complete:
-            missing = [name for name in self.joint_names if name not in found.columns.names]
-            raise MessageError("missing joint", f"missing joint {_listed(missing)}")
-        return found
+        return self.match_all(names)
 
 
 class JointStates:
@@ -397,7 +402,7 @@ def read_wrench(message: WrenchStamped) -> Array:
     """(6,) wrench (m, f): moment first here, whereas the message has the force first."""
     force, torque = message.wrench.force, message.wrench.torque
     wrench = np.array([torque.x, torque.y, torque.z, force.x, force.y, force.z])
-    if not np.isfinite(wrench).all():
+    if len(unusable(wrench)):
         raise MessageError("not finite", f"the wrench (m, f) is {wrench}")
     return wrench
 

@@ -127,9 +127,11 @@ def load_model(p: RobotParameters, description: str = "") -> MultibodyModel:
 
 def locked_positions(p: RobotParameters) -> dict[str, float]:
     """{joint: position} of the parameter locked_joints; ParameterError for anything else."""
-    held = {}
+    held: dict[str, float] = {}
     for text in p.locked_joints:
         name, _, position = text.partition("=")
+        if name in held:
+            raise ParameterError(f"locked_joints: '{name}' occurs twice")
         try:
             held[name] = float(position or 0.0)
         except ValueError:

@@ -21,6 +21,8 @@ from ..base.runtime import ManagedNode
 from .trajectory_action import TrajectoryAction
 from .trajectory_goal import ErrorCode, GoalResult, GoalTolerances, TrajectoryGoal
 
+DISTANT = 60.0  # s until a trajectory begins, from which on its stamp is doubtful
+
 
 class MotionInhibitor(Protocol):
     """Keeps a node from following motions, although they are enabled: a fault."""
@@ -93,6 +95,10 @@ class FollowedMotion:
             tolerance=p.start_tolerance, lead=p.splice_lead, shape=p.trajectory_shape,
             planned=planned,
         )  # fmt: skip
+        if request.start and (wait := 1e-9 * (request.start - self.motion.time)) > DISTANT:
+            self._node.get_logger().warning(
+                f"the trajectory begins in {wait:.3g} s, by its stamp; is it that of another clock?"
+            )
         self.begin_goal(tolerances)
 
     def allow_streams(self, limits: StreamLimits) -> None:

@@ -66,10 +66,7 @@ class StreamInput:
         )
 
     def _on_targets(self, message: JointState) -> None:
-        match = self._matcher.match(message.name)
-        if not match.complete:
-            missing = [name for name in self._matcher.joint_names if name not in message.name]
-            raise MessageError("missing joint", f"missing joint {', '.join(missing)}")
+        match = self._matcher.match_all(message.name)
         rows: list[Array | None] = []
         for field in ("position", "velocity"):
             given = np.array(getattr(message, field))

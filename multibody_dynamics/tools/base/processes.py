@@ -15,6 +15,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from ...parent_process import child_environment
+
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 LOGGED = 8  # last lines of the log of a node that failed
 PATIENCE = 5.0  # s for a node to exit after a signal
@@ -70,7 +72,7 @@ class NodeProcess:
     patience : s that it may take to exit after a signal
 
     It runs in its own process group: Ctrl-C in a terminal then reaches only the parent process,
-    which stops the nodes in order.
+    which stops the nodes in order; if that is killed, they end with it (parent_process).
     """
 
     def __init__(
@@ -103,7 +105,7 @@ class NodeProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env=None if environ is None else dict(environ),
+                env=child_environment(environ),
                 start_new_session=True,
             )
 

@@ -18,6 +18,7 @@ from ...dynamics.core import InputError
 from ...dynamics.elastic import Actuators, load_actuators
 from ...dynamics.mechanisms import close_loops, load_robot
 from ...dynamics.model import MultibodyModel, load_couplings, parse_urdf
+from ...parent_process import child_environment
 from ..base.arguments import selection_of
 from ..base.ros_settings import ros_environment, ros_node
 from .shapes import RobotShapes, robot_shapes
@@ -177,7 +178,7 @@ def live_view(
         words += [option, str(value)] if value else []
     process = subprocess.Popen(
         [sys.executable, "-m", "multibody_dynamics", *words],
-        env=None if domain_id is None else ros_environment(domain_id),
+        env=child_environment(None if domain_id is None else ros_environment(domain_id)),
         start_new_session=True,
     )
     try:

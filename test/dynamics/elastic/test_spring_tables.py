@@ -189,6 +189,32 @@ def test_a_law_that_is_relaxed_elsewhere_needs_a_finite_travel(law):
         tables.spring_tables([law(travel=(-1.0, np.inf))])
 
 
+class Quintic(PiecewisePolynomial):
+    """A law as a user may write it, which does not check its constants."""
+
+    def __init__(self, *coefficients, travel=(-np.inf, np.inf)):
+        super().__init__(travel=travel)
+        object.__setattr__(self, "coefficients", coefficients)
+
+    def polynomials(self):
+        return np.zeros(1), np.array([[0.0, *self.coefficients]])
+
+
+def test_a_law_whose_torque_does_not_increase_is_refused_before_anything_is_computed():
+    for law, says in (
+        (Quintic(300.0, 0.0, 0.0, 0.0, -2e5), "must increase .* at -?3.08 its stiffness is -9"),
+        (Quintic(300.0, 0.0, 0.0, 0.0, np.nan), "its stiffness is nan"),
+        (Quintic(-300.0, travel=(-0.1, 0.1)), "its stiffness is -300"),
+        (Quintic(300.0, 0.0, -30.0, 0.0, 3.0), "infinite travel must not soften, as it does at"),
+    ):
+        with pytest.raises(InputError, match=f"^Quintic: .*{says}"):
+            law.deflection(1.0)
+        with pytest.raises(InputError, match=f"^Quintic: .*{says}"):
+            tables.spring_tables([law])
+    softening = Quintic(300.0, 0.0, -30.0, 0.0, 3.0, travel=(-1.0, 1.0))
+    assert softening.torque(softening.deflection(200.0)) == pytest.approx(200.0, rel=1e-12)
+
+
 def test_an_unknown_law_is_rejected():
     class Strange(Spring):
         law = potential = None  # type: ignore[assignment]

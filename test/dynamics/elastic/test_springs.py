@@ -251,6 +251,9 @@ def test_a_law_in_a_file_of_its_own_is_read_and_used(tmp_path, monkeypatch):
         assert joint.spring == QuinticSpring(300.0, pytest.approx(2e5))  # 100^6 times as much
         torque = 300.0 * 0.1 + 2e5 * 0.1**5
         assert joint.spring.torque(0.1) == pytest.approx(torque, rel=1e-12)
+        assert joint.spring.parameters.keys() == {"scale"}  # identified, unless it has others
+        identified = joint.spring.with_parameters([1.3])
+        assert identified.torque(0.1) == pytest.approx(1.3 * torque, rel=1e-12)
         solver = SpringSolver(Actuators(("elbow",), (joint,)))
         solver.theta[:] = 0.1
         solver.update()

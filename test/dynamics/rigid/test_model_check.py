@@ -14,14 +14,16 @@ WRONG = {
     "speed limit": {"velocity": 0.0},
     "masses in g": {"mass": 3000.0, "moment": 30.0},
     "inertia": {"moment": 0.03e6},
+    "gravity": {"gravity": 98.1},
 }
 
 
-def findings(velocity=2.0, mass=3.0, moment=0.03):
+def findings(velocity=2.0, mass=3.0, moment=0.03, gravity=9.81):
     limit = f"-2 2 {velocity} 60"
     shoulder = joint("shoulder", "revolute", "base", "upper", axis="0 1 0", limit=limit)
     upper = link("upper", mass, "0.2 0 0", f"{moment} {moment} {moment}")
-    return inspect_model(parse_urdf(robot("arm", link("base"), shoulder, upper)))
+    text = robot("arm", link("base"), shoulder, upper)
+    return inspect_model(parse_urdf(text, (0.0, 0.0, -gravity)))
 
 
 def test_good_robots_have_no_findings():
@@ -35,6 +37,7 @@ def test_good_robots_have_no_findings():
         ("speed limit", "shoulder has the velocity limit 0"),
         ("masses in g", "its limit is 60 N m; are masses in g?"),
         ("inertia", "radius of gyration"),
+        ("gravity", "gravity is 98.1 m/s^2; is it in cm/s^2"),
     ],
 )
 def test_what_makes_every_torque_wrong_is_severe(name, text):

@@ -56,7 +56,15 @@ def test_a_position_that_is_no_number_is_named():
     assert_rejected(
         (lambda: loaded(locked_joints=("finger=open",)), "'finger=open' neither", ParameterError),
         (lambda: loaded(locked_joints=("thumb",)), "no joint 'thumb'", dyn.ModelError),
+        (lambda: loaded(locked_joints=("finger=0.1", "finger")), "'finger' occurs", ParameterError),
     )
+
+
+def test_a_locked_position_in_another_unit_is_noticed():
+    with pytest.warns(
+        dyn.ModelWarning, match=r"'shoulder' is locked at 90, far outside its limits"
+    ):
+        loaded(locked_joints=("shoulder=90",))
 
 
 @pytest.mark.parametrize(("name", "where"), [("/no.urdf", r"$"), ("no.urdf", r" in /\S+")])

@@ -101,7 +101,7 @@ class BaseReference(IndependentCopies):
         self._planned, self._origin, self._is_measured = motion, begin, False
 
     def measure(self, stamp: int, pose: Array) -> None:
-        """Take a measured pose (4, 4) at `stamp` (ns). Raises RequestError."""
+        """Take a measured pose (4, 4) at `stamp` (ns). Raises RequestError, as for an old one."""
         self._use(is_inertial=False)
         q = coordinates(pose, self._filter.state[0] if self._is_measured else self.state[0])
         self._take(stamp, q)
@@ -117,6 +117,8 @@ class BaseReference(IndependentCopies):
         self._take(stamp, np.concatenate((angular_velocity, specific_force)))
 
     def _take(self, stamp: int, row: Array) -> None:
+        if self._is_measured and stamp <= self._origin:
+            raise RequestError("out of order", "the stamp is not newer than the last one")
         found = self._filter.advance(1e-9 * stamp, row)[0]
         if self._is_inertial and not self._is_measured:
             size, g = np.linalg.norm(found[3:]), np.linalg.norm(self._gravity)

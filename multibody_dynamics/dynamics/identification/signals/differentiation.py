@@ -23,6 +23,7 @@ REACH = 4.5  # standard deviations of the envelope of the kernels
 DEGREE = 4  # polynomials up to this degree pass without error
 DIRECT = 100  # length of a kernel, per output sample, up to which sums are faster than FFTs
 HIGHEST = 0.2  # the largest cut-off, as a share of the sampling rate
+LOWEST = 5e-5  # the smallest one: designing longer kernels takes gigabytes
 NOISE_BAND = 0.25  # share of the sampling rate above which there is only noise
 ABOVE_NOISE = 4.0  # power density, relative to that of the noise, below which there is no signal
 
@@ -31,14 +32,15 @@ class ZeroPhaseFilter(IndependentCopies):
     """Low-pass filter and derivatives 0 ... orders - 1 of signals sampled at `rate`, Hz.
 
     Each value depends on `reach` samples on either side of its own. Raises InputError for a cut-off
-    that is not positive or is above 0.2 of the rate.
+    below 5e-5 or above 0.2 of the rate.
     """
 
     def __init__(self, rate: float, cutoff: float, orders: int = 5) -> None:
-        if not (np.isfinite(rate) and 0.0 < cutoff <= HIGHEST * rate * (1.0 + 1e-9)):
+        lowest, highest = LOWEST * rate * (1.0 - 1e-9), HIGHEST * rate * (1.0 + 1e-9)
+        if not 0.0 < lowest <= cutoff <= highest:
             raise InputError(
-                f"cut-off {cutoff:g} Hz: must be positive and at most {HIGHEST:g} of the sampling "
-                f"rate of {rate:g} Hz"
+                f"cut-off {cutoff:g} Hz: must be {LOWEST:g} to {HIGHEST:g} of the sampling rate,"
+                f" which is {rate:g} Hz if the times are right"
             )
         self.rate, self.cutoff = rate, cutoff
         envelope = 1.0 / (2.0 * np.pi * WIDTH * cutoff)  # s, its standard deviation

@@ -60,6 +60,21 @@ def test_a_measured_motion_is_differentiated_continued_and_then_at_rest():
     assert not base.at(last + 200_000_000)[1].any()
 
 
+def test_an_older_pose_is_refused_and_changes_nothing():
+    base = BaseReference(bandwidth=30.0, timeout=0.1)
+    for k in range(100):
+        base.measure(SECOND + k * 2_000_000, swaying(0.002 * k))
+    last = SECOND + 99 * 2_000_000
+    before = [part.copy() for part in base.at(last + 10_000_000)]
+    for stamp in (last, last - 50_000_000):  # a source that repeats itself, and a second source
+        with pytest.raises(RequestError, match="not newer than the last one"):
+            base.measure(stamp, np.eye(4))
+    for part, expected in zip(base.at(last + 10_000_000), before, strict=True):
+        np.testing.assert_array_equal(part, expected)
+    base.restart()  # time has jumped back
+    base.measure(SECOND, np.eye(4))
+
+
 def test_an_imu_feels_how_the_base_is_tilted_until_it_is_silent_and_beyond():
     """At rest on a tilted base, torques are those of gravity; a silent IMU turns no more."""
     model = dyn.load_urdf(share_directory() / "config/robots/panda.urdf")
