@@ -92,7 +92,7 @@ class ArmFaults:
     def clear(self) -> None:
         """Follow motions again once the arm is at rest, because ~/enable was called."""
         if self._arm.supervisor.is_final:
-            self._arm.resume_from_balance()
+            self._arm.resume_from_balance(self._states.stamp)
         self._arm.clear_fault()
         self._answer(self._arm.command(self._states.stamp))
 

@@ -297,9 +297,11 @@ class Arm(IndependentCopies):
             self.name, self.transfer.duration = name, self.cycle.transfer_time
             self.transfer.switch(self.laws[name])
 
-    def resume_from_balance(self) -> None:
-        """Continue from the torque that balances the springs: brakes may have held the arm."""
-        self.transfer.torque[:] = self.measured.holding_torque()
+    def resume_from_balance(self, now: int) -> None:
+        """Continue from the torque that balances the springs, as brakes may have held the arm; but
+        not while, at `now` (ns), a torque still damps it after a failed stop."""
+        if not self.supervisor.damping_share(self.times.seconds(now)):
+            self.transfer.torque[:] = self.measured.holding_torque()
 
     def clear_fault(self) -> None:
         """End the present fault, and believe the next positions that only springs could refuse; the

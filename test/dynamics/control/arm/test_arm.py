@@ -1045,6 +1045,12 @@ def test_the_damping_after_a_failed_stop_needs_motor_states():
     assert (command.torque < rest).all()  # against the motion
     lost = sample_of(made, (k + 1) * DELAY_PERIOD, q, theta)._replace(missing=MOTORS)
     assert made.update(lost).torque is None
+    sent = made.transfer.torque.copy()
+    made.resume_from_balance(lost.stamp)  # the fault is cleared while a torque damps the arm
+    np.testing.assert_array_equal(made.transfer.torque, sent)
+    made.resume_from_balance(lost.stamp + 10 * SECOND)  # brakes may hold it elsewhere by then
+    np.testing.assert_array_equal(made.transfer.torque, made.measured.holding_torque())
+    assert np.abs(made.transfer.torque - sent).max() > 0.1
 
 
 @pytest.mark.parametrize("name", ["panda", "planar_two_link", "antagonistic_elbow"])
