@@ -107,7 +107,8 @@ def spring_tables(springs: Sequence[Any], *, own_laws: bool = False) -> SpringTa
 def _require_increasing(spring: Any, starts: Array, coefficients: Array) -> None:
     """Raise InputError for a law that a formula in a file of its own, or its constants, made one
     that no spring has: its torque does not increase or, over an infinite travel, it softens."""
-    phi = np.linspace(*np.clip(spring.travel, -FARTHEST, FARTHEST), PLACES)[1:-1]
+    lower, upper = np.clip(spring.travel, -FARTHEST, FARTHEST).tolist()
+    phi = np.linspace(lower, upper, PLACES)[1:-1]
     piece = np.maximum(np.searchsorted(starts, phi, side="right") - 1, 0)
     powers = np.arange(1, coefficients.shape[1])
     x = (phi - starts[piece])[:, None]
