@@ -33,6 +33,7 @@ GUARD_STEP        the number of guarded entries of `Calls` is a multiple of this
 C99 source:
 
 c_source          functions, prototypes, constants and comments in C
+c_lanes           functions in C for two states at once, which compilers put in vectors
 c_translation     C from Python functions over scalars, with their loops and branches
 c_records         records of the control cycle: structures, defaults, checks
 c_types           types of their arguments: numbers, arrays, tables of constants
@@ -44,7 +45,7 @@ pause             lets another thread run; ends the work when the program ends
 Stopped           exception by which `pause` ends the work
 """
 
-from . import c_records, c_source, c_translation, c_types
+from . import c_lanes, c_records, c_source, c_translation, c_types
 from .background import Queue, Stopped, pause
 from .batch_kernel import BatchKernel, cores
 from .batch_text import batch_module
@@ -61,7 +62,7 @@ __all__ = [
     "function_text", "table_text", "module_text", "batch_module", "available", "lanes", "stored",
     "compile_module", "BatchKernel", "cores", "Calls", "GUARD_STEP",
     # C99 source
-    "c_records", "c_source", "c_translation", "c_types",
+    "c_lanes", "c_records", "c_source", "c_translation", "c_types",
     # beside a control cycle
     "Queue", "pause", "Stopped",
 ]  # fmt: skip

@@ -24,6 +24,7 @@ SIGNS = {
     Operation.MULTIPLY: "*",
     Operation.DIVIDE: "/",
 }
+FUNCTIONS = {Operation.SINE: "sin", Operation.COSINE: "cos"}
 WIDTH = 100  # of a line
 RESERVED = re.compile(  # keywords, and the functions that are called
     "auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if"
@@ -81,45 +82,48 @@ def prototype(program: Program, name: str, precision: Precision = "double") -> s
 
 def function(program: Program, name: str, precision: Precision = "double") -> str:
     """The definition of the function."""
-    given = arguments(program)
-    inputs = given[: len(program.inputs)]
-    results = given[len(program.inputs) :]
     lines = [f"{prototype(program, name, precision)}\n{{"]
-    lines += (f"    {line}" for line in _statements(program, inputs, precision))
-    used = {first for operation, first, _ in program.nodes if operation is Operation.INPUT}
-    for k, argument in enumerate(inputs):
-        if k not in used:
-            lines.append(f"    (void)({argument.name});")
-    for argument, entries in zip(results, program.results.values(), strict=True):
-        for k, (node, sign, constant) in enumerate(entries):
-            value = (
-                literal(constant, precision)
-                if node is None
-                else ("-" if sign < 0 else "") + _operand(program, node, inputs, precision)
-            )
-            lines.append(f"    {argument.name}[{k}] = {value};")
+    lines += (f"    {line}" for line in statements(program, precision))
+    lines += (f"    (void)({name});" for name in unused_inputs(program))
     return "\n".join([*lines, "}", ""])
 
 
-def _statements(
-    program: Program, inputs: Sequence[Argument], precision: Precision
-) -> Iterator[str]:
+def unused_inputs(program: Program) -> list[str]:
+    """The names of the inputs that the function does not need."""
+    used = {first for operation, first, _ in program.nodes if operation is Operation.INPUT}
+    inputs = arguments(program)[: len(program.inputs)]
+    return [each.name for k, each in enumerate(inputs) if k not in used]
+
+
+def statements(
+    program: Program, precision: Precision = "double", lane: str = ""
+) -> Iterator[str]:  # fmt: skip
+    """What the function does. lane : the last index of its arrays, and of sines and cosines, which
+    are arrays then, too, for :mod:`c_lanes`."""
+    given = arguments(program)
+    inputs = [each.name for each in given[: len(program.inputs)]]
     suffix = "" if precision == "double" else "f"
-    names = {Operation.SINE: f"sin{suffix}", Operation.COSINE: f"cos{suffix}"}
+
+    def operand(node: int) -> str:
+        operation, first, second = program.nodes[node]
+        if operation is Operation.INPUT:
+            return f"{inputs[first]}[{second}]{lane}"
+        if operation is Operation.CONSTANT:
+            return literal(first, precision)
+        return f"v{node}{lane}" if operation in FUNCTIONS else f"v{node}"
+
     for k, (operation, first, second) in enumerate(program.nodes):
         if operation in SIGNS:
-            a, b = (_operand(program, x, inputs, precision) for x in (first, second))
-            yield f"const {precision} v{k} = {a} {SIGNS[operation]} {b};"
-        elif operation in names:
-            angle = _operand(program, first, inputs, precision)
-            yield f"const {precision} v{k} = {names[operation]}({angle});"
-
-
-def _operand(program: Program, node: int, inputs: Sequence[Argument], precision: Precision) -> str:
-    operation, first, second = program.nodes[node]
-    if operation is Operation.INPUT:
-        return f"{inputs[first].name}[{second}]"
-    return literal(first, precision) if operation is Operation.CONSTANT else f"v{node}"
+            sign = SIGNS[operation]
+            yield f"const {precision} v{k} = {operand(first)} {sign} {operand(second)};"
+        elif operation in FUNCTIONS:
+            kind = "" if lane else f"const {precision} "
+            yield f"{kind}v{k}{lane} = {FUNCTIONS[operation]}{suffix}({operand(first)});"
+    for argument, entries in zip(given[len(inputs) :], program.results.values(), strict=True):
+        for k, (node, sign, constant) in enumerate(entries):
+            value = literal(constant, precision) if node is None else operand(node)
+            minus = "-" if node is not None and sign < 0 else ""
+            yield f"{argument.name}[{k}]{lane} = {minus}{value};"
 
 
 def comment(lines: Sequence[str]) -> str:

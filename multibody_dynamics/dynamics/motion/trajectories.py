@@ -278,17 +278,16 @@ class Trajectory(Reference):
         table[0] += states[:-1, 0]
         by_order = states.swapaxes(0, 1)
         table[:, 0], table[:, -1] = by_order[:, :-1], by_order[:, 1:]  # no rounding at the knots
-        # per segment (10, 5 n): the row of Bernstein polynomials times this is the state, flat
+        # per segment (10, 5, n): the row of Bernstein polynomials times this is the state
         rows = np.ascontiguousarray(table.transpose(2, 1, 0, 3))  # compiled for these alone
-        self._table = rows.reshape(len(step), 10, 5 * self.n)
+        self._segments, self._table = list(rows), rows.reshape(len(step), 10, 5 * self.n)
         self._starts = knots.tolist()
         self._rates = (1.0 / step).tolist()
 
     def _inside(self, t: float) -> Array:
         i = bisect_right(self._starts, t) - 1
-        state: Array = np.empty((5, self.n))
-        u = (t - self._starts[i]) * self._rates[i]
-        _EVALUATE(self._table[i].reshape(10, 5, -1), u, state)
+        state: Array = np.empty_like(self._segments[i][0])
+        _EVALUATE(self._segments[i], (t - self._starts[i]) * self._rates[i], state)
         return state
 
     def _inside_all(self, times: Array) -> Array:

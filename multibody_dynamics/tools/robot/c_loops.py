@@ -9,13 +9,14 @@ place of "last", and hides "motion" and "closure": NaN is the answer where they 
 """
 
 import re
+from collections.abc import Sequence
 from inspect import getdoc, signature
 from typing import Any
 
 import numpy as np
 
 from ...dynamics import MultibodyModel
-from ...dynamics.codegen import Program, c_records, c_source, c_translation, c_types
+from ...dynamics.codegen import Program, c_lanes, c_records, c_source, c_translation, c_types
 from ...dynamics.mechanisms import ClosedChainModel, LoopMemory, loop_memory
 
 MEMORY = "robot_loops"
@@ -33,19 +34,47 @@ def defined(name: str, program: Program) -> str:
     if "closure" not in program.results:
         return c_source.function(program, name)
     near = f"{name.removeprefix('robot_')}_near"
+    body = _closing(near, program, [each.name for each in _shown(program)])
+    head = f"static {c_source.function(program, near)}\n{prototype(name, program)}\n{{"
+    return "\n".join([head, *body, "}\n"])
+
+
+def of_states(name: str, program: Program) -> tuple[str, str]:
+    """Declaration and definition of the function of a program for two states at once, see
+    :mod:`c_lanes`; in turn with loops, each of which is closed from the last one."""
+    n = program.inputs["q"]
+    if "closure" not in program.results:
+        return c_lanes.prototype(name, n), c_lanes.function(program, name)
+    near = f"{name.removeprefix('robot_')}_near"
+    head = c_lanes.prototype(name, n, f"{MEMORY} *loops")
+    inputs = [each.is_input for each in _shown(program)]
+    rows = [f"inputs[k][{row}]" for row in range(inputs.count(True))]
+    rows += [f"results[k][{row}]" for row in range(inputs.count(False))]
+    body = [f"    {line}" for line in _closing(near, program, rows)]
+    loop = ["    for (int k = 0; k < count; ++k) {", *body, "    }\n}\n"]
+    return head, "\n".join([f"static {c_source.function(program, near)}\n{head}\n{{", *loop])
+
+
+def _shown(program: Program) -> list[c_source.Argument]:
+    return [each for each in c_source.arguments(program) if each.name not in HIDDEN]
+
+
+def _closing(near: str, program: Program, given: Sequence[str]) -> list[str]:
+    """Statements that call a function from where loops were closed last, with the arguments that it
+    does not hide, q first; once more if they could not be closed from there."""
+    names = {"last": "loops->last"}
+    names |= {each.name: text for each, text in zip(_shown(program), given, strict=True)}
     own = c_source.arguments(program)
-    call = ", ".join("loops->last" if each.name == "last" else each.name for each in own)
-    return "\n".join([
-        f"static {c_source.function(program, near)}",
-        f"{prototype(name, program)}\n{{",
+    call = f"{near}({', '.join(names.get(each.name, each.name) for each in own)});"
+    return [
         *(f"    double {each.name}[{each.entries}];" for each in own
           if each.name in HIDDEN and not each.is_input),
-        *c_source.folded(f"    {near}({call});"),
+        *c_source.folded(f"    {call}"),
         "    if (!robot_take_closed(loops, motion, closure)) {",
-        "        robot_approach_loops(loops, q);",
-        *c_source.folded(f"        {near}({call});"),
-        "    }\n}\n",
-    ])  # fmt: skip
+        f"        robot_approach_loops(loops, {given[0]});",
+        *c_source.folded(f"        {call}"),
+        "    }",
+    ]  # fmt: skip
 
 
 def prototype(name: str, program: Program) -> str:
@@ -54,8 +83,7 @@ def prototype(name: str, program: Program) -> str:
         return c_source.prototype(program, name)
     texts = [
         f"{'const ' if each.is_input else ''}double {each.name}[{each.entries}]"
-        for each in c_source.arguments(program)
-        if each.name not in HIDDEN
+        for each in _shown(program)
     ]
     return c_source.wrapped(f"void {name}(", [f"{MEMORY} *loops", *texts], ")")
 

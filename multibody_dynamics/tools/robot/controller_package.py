@@ -141,10 +141,6 @@ def _head(design: ControllerDesign, sources: Sequence[str]) -> str:
 def _programs(design: ControllerDesign) -> dict[str, tuple[str, Program]]:
     links = driven_links(design.model, design.actuators, has_sensors=False).model
     return {
-        "robot_inverse_dynamics_2": (
-            "Torques Q of the links, with two rates, along q..q''''",
-            trace_inverse_dynamics(design.model, 2),
-        ),
         "robot_gravity_forces": (
             "Torques that hold the links at rest",
             trace_gravity_forces(design.model),
@@ -167,11 +163,14 @@ def _simulated_dynamics(design: ControllerDesign) -> tuple[str, str]:
 
 def _dynamics(design: ControllerDesign) -> tuple[dict[str, str], Any]:
     """Header and source of the recursions, and the type of the memory of their loops."""
-    programs = _programs(design)
+    programs, rates = _programs(design), trace_inverse_dynamics(design.model, 2)
     gravity = programs["robot_gravity_forces"][1]
     declarations, definitions = c_loops.approach(design.model, gravity)
+    along, source = c_loops.of_states("robot_torques_along", rates)
+    purpose = "Torques Q of the links, with two rates, along q..q'''' of one motion or two"
     heads = [f"#define ROBOT_JOINTS {design.model.n}\n", declarations]
-    parts = ['#include "robot_dynamics.h"\n\n#include <math.h>\n']
+    heads.append(declaration(rates, along, purpose))
+    parts = ['#include "robot_dynamics.h"\n\n#include <math.h>\n', source]
     for name, (purpose, program) in programs.items():
         heads.append(declaration(program, c_loops.prototype(name, program), purpose))
         parts.append(c_loops.defined(name, program))

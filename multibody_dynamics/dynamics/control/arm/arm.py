@@ -572,7 +572,7 @@ class Arm(IndependentCopies):
         found.knows_speed[0] = measured.knows_speed
         found.contact[0] = contact
         found.is_carried[0] = sample.is_late
-        found.has_wrench[0] = np.count_nonzero(measured.announced) > 0
+        found.has_wrench[0] = sample.external is not None and measured.announced.any()
         qd, thetad = measured.velocities
         found.qd[:] = 0.0 if found.lacks_links[0] else qd
         found.thetad[:] = 0.0 if found.lacks_motors[0] else thetad

@@ -542,7 +542,6 @@ def restart(p, s, now):
 def _note_rest(p, s, x):
     """Note for how long the arm is at rest without a declared wrench, and the mean torques that
     hold it: an oscillation exceeds the speed of rest again before AT_REST."""
-    measure_speed(p, s, x.qd, x.thetad)
     if x.has_wrench[0] or s.speed[largest(s.speed)] > max(p.recovery_speed, SLOWEST):
         s.rested[0] = 0.0
         return
@@ -606,6 +605,7 @@ def _judge(p, s, now, x):
         s.moving_since[0] = since
         s.on_time[0] = now
         enter(s, STOPPING, p.stop_transfer_time)
+    measure_speed(p, s, x.qd, x.thetad)
     if x.knows_speed[0] and not (x.lacks_links[0] and x.lacks_motors[0]):
         _note_rest(p, s, x)
     if RULES[s.fault[0], ENDS] == PASSING and _is_coarse(p, s, x):
@@ -671,7 +671,6 @@ def _watch(p, s, now, x):
 @inlined_exactly
 def _exceeds_speed(p, s, now, x):
     """Whether a joint is faster than it may be, for longer than the filters explain."""
-    measure_speed(p, s, x.qd, x.thetad)
     worst = farthest_above_limit(s.speed, p.velocity, OVERSPEED_FACTOR)
     if worst < 0:
         s.over_since[0] = NEVER
@@ -737,7 +736,6 @@ def _judge_stop(p, s, now, x):
     if s.mode[0] == YIELDING and was_late(s, now):
         begin_stop(p, s, x.qd, x.thetad)
         enter(s, STOPPING, p.stop_transfer_time)
-    measure_speed(p, s, x.qd, x.thetad)
     if _is_too_fast(p, s, now) or _is_not_at_rest(p, s, now) or _runs_away(p, s, now, x):
         if s.mode[0] == STOPPING:
             fail(p, s, now, STOP_FAILED, LOST, x.qd, x.thetad)

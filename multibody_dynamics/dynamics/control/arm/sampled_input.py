@@ -6,25 +6,18 @@
 Python does not compile :func:`take_input`, which calls compiled functions; C prints it.
 """
 
-from math import isfinite
-
 from ..signals.encoder_steps import compiled_note_encoder_steps
 from ..signals.frozen_sides import LINKS_FROZEN, MOTORS_FROZEN, compiled_notice_frozen
 from ..signals.samples import (
+    LINKS,
+    MOTORS,
     compiled_accept_next,
     compiled_follow_silence,
     compiled_take_samples,
     compiled_unwrap,
+    is_finite,
 )
 from .plausibility import springs_agree
-
-
-def is_finite(row):
-    """Whether all numbers of a row are finite."""
-    for i in range(row.shape[0]):  # noqa: SIM110 (C has no all())
-        if not isfinite(row[i]):
-            return False
-    return True
 
 
 def take_input(
@@ -43,15 +36,15 @@ def take_input(
         min(elapsed, p.max_step), q, theta, desired[1],
     )  # fmt: skip
     compiled_note_encoder_steps(steps, now, q, theta)
-    links_at = samples.link_time[0] if (sides & LINKS_FROZEN) != 0 else link_time
-    motors_at = samples.motor_time[0] if (sides & MOTORS_FROZEN) != 0 else motor_time
+    links_at = samples.sampled[LINKS] if (sides & LINKS_FROZEN) != 0 else link_time
+    motors_at = samples.sampled[MOTORS] if (sides & MOTORS_FROZEN) != 0 else motor_time
     agrees = -1
     if not is_active:
         compiled_accept_next(samples)
     elif (
-        is_finite(q)
+        compiled_follow_silence(p, samples, links_at, motors_at)
+        and is_finite(q)
         and is_finite(theta)
-        and compiled_follow_silence(p, samples, links_at, motors_at)
     ):
         agrees = springs_agree(a, arm, resting, q, theta, p.external_load)
     compiled_take_samples(

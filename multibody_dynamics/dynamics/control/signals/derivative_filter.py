@@ -55,15 +55,19 @@ SETTLING = {2: 6.638352067993813, 3: 8.405946914885464, 4: 10.045117514831617}
 @inlined_exactly
 def filter_gains(order, pole, step):
     """The gains K of an update, zero from the order on."""
-    b = exp(-pole * step)
     d = -expm1(-pole * step)
-    first = -expm1(-order * pole * step)
+    b = 1.0 - d
     if order == 2:
-        return first, d * d / step, 0.0, 0.0
+        return d * (1.0 + b), d * d / step, 0.0, 0.0
     if order == 3:
-        return first, 1.5 * d * d * (1.0 + b) / step, d * d * d / (step * step), 0.0
+        return (
+            d * (1.0 + b + b * b),
+            1.5 * d * d * (1.0 + b) / step,
+            d * d * d / (step * step),
+            0.0,
+        )
     return (
-        first,
+        d * (1.0 + b) * (1.0 + b * b),
         d * d * (11.0 + 14.0 * b + 11.0 * b * b) / 6.0 / step,
         2.0 * d * d * d * (1.0 + b) / (step * step),
         d * d * d * d / (step * step * step),

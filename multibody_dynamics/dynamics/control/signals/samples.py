@@ -25,6 +25,7 @@ from .derivative_filter import BRIDGED, advance_filter, coast_filter, rest_filte
 from .encoder_steps import KNOWN
 
 TWO_PI = 2.0 * pi
+LINKS, MOTORS = 0, 1  # the sides, in arrays of two
 
 
 class Samples(NamedTuple):
@@ -33,22 +34,16 @@ class Samples(NamedTuple):
 
     is_started: Annotated[Integers, Field("whether the filters have a state")]
     time: Annotated[Array, Field("s, of that state")]
-    links_started: Annotated[Array, Field("s, since when none of the links was missed for long")]
-    motors_started: Annotated[Array, Field("s, since when none of the motors was")]
-    link_time: Annotated[Array, Field("s, of the last valid sample of the links")]
-    motor_time: Annotated[Array, Field("s, of the last valid sample of the motors")]
-    link_span: Annotated[
-        Array, Field("s, for which the links are within reach, 0: since their last sample")
+    settling_since: Annotated[Array, Field("s, since when a side was not missed for long", (2,))]
+    sampled: Annotated[Array, Field("s, of the last valid samples of links and motors", (2,))]
+    span: Annotated[
+        Array, Field("s, for which a side is within reach, 0: since its last sample", (2,))
     ]
-    motor_span: Annotated[Array, Field("s, for which the motors are")]
-    last_q: Annotated[Array, Field("rad or m, in that sample", ("n",))]
-    last_theta: Annotated[Array, Field("rad or m, in that sample", ("m",))]
-    link_taken: Annotated[Array, Field("s, of the state with that of the links")]
-    motor_taken: Annotated[Array, Field("s, of the state with that of the motors")]
-    link_interval: Annotated[Array, Field("s, between the last two samples of the links")]
-    motor_interval: Annotated[Array, Field("s, between those of the motors")]
-    links_are_new: Annotated[Integers, Field("1 if the next motors complete a pair")]
-    motors_are_new: Annotated[Integers, Field("1 if the next links complete a pair")]
+    last_q: Annotated[Array, Field("rad or m, in the last valid sample", ("n",))]
+    last_theta: Annotated[Array, Field("rad or m, in the last valid sample", ("m",))]
+    taken: Annotated[Array, Field("s, of the states with these samples", (2,))]
+    interval: Annotated[Array, Field("s, between the last two samples of a side", (2,))]
+    is_new: Annotated[Integers, Field("1 if the next sample of the other side makes a pair", (2,))]
     is_complete: Annotated[Integers, Field("1 if both sides are new since this was 1 last")]
     filter: Annotated[Array, Field("positions and their derivatives", (4, "n + m"))]
     drift: Annotated[Array, Field("rad or m, of filters without samples", ("n + m",))]
@@ -79,32 +74,11 @@ def is_silence(p, gap, timeout):
 
 
 @inlined_exactly
-def judge_sample(
-    p, row, last, speed, step, time, before, latest, is_started, span, timeout, agrees
-):
-    """Whether a sample counts: 1; 0 if it is not finite, later than `latest`, or does not agree
-    after a silence; -1 if the joints cannot be there. timeout : s, of its side; `agrees`: see
-    :func:`take_samples`."""
-    if not time <= latest:
-        return 0
-    is_within = True
-    for i in range(row.shape[0]):
-        if not isfinite(row[i]):
-            return 0
-        reach = KNOWN * step[i] + speed[i] * (span if span > 0.0 else time - before)
-        if is_started and not abs(row[i] - last[i]) <= reach:
-            is_within = False
-    if is_started and is_silence(p, time - before, timeout) and agrees >= 0:
-        return 1 if agrees > 0 else 0
-    return 1 if is_within else -1
-
-
-@inlined_exactly
 def follow_silence(p, s, link_time, motor_time):
     """Whether a new sample follows a silence, so that :func:`take_samples` should know whether the
     springs agree."""
-    is_late = is_silence(p, link_time - s.link_time[0], p.link_timeout)
-    if is_silence(p, motor_time - s.motor_time[0], p.motor_timeout):
+    is_late = is_silence(p, link_time - s.sampled[LINKS], p.link_timeout)
+    if is_silence(p, motor_time - s.sampled[MOTORS], p.motor_timeout):
         is_late = True
     return s.is_started[0] != 0 and is_late
 
@@ -112,28 +86,25 @@ def follow_silence(p, s, link_time, motor_time):
 @inlined_exactly
 def accept_next_samples(s):
     """Believe the next samples of sides that were out of reach, because the fault was cleared."""
-    if s.link_span[0] > 0.0:
-        s.link_span[0] = inf
-    if s.motor_span[0] > 0.0:
-        s.motor_span[0] = inf
+    for side in range(2):
+        if s.span[side] > 0.0:
+            s.span[side] = inf
 
 
 @inlined_exactly
 def forget_samples(s):
     """Start again with the next samples."""
     s.is_started[0] = 0
-    s.link_span[0] = 0.0
-    s.motor_span[0] = 0.0
-    s.links_are_new[0] = 0
-    s.motors_are_new[0] = 0
-    s.link_time[0] = -inf
-    s.motor_time[0] = -inf
+    for side in range(2):
+        s.span[side] = 0.0
+        s.is_new[side] = 0
+        s.sampled[side] = -inf
 
 
 @inlined_exactly
 def filters_are_settled(p, s):
     """Whether the filters have settled since they were started or samples were missing."""
-    started = max(s.links_started[0], s.motors_started[0])
+    started = max(s.settling_since[LINKS], s.settling_since[MOTORS])
     return s.is_started[0] != 0 and s.time[0] - started >= p.settling_time
 
 
@@ -142,19 +113,69 @@ def knows_speed(p, s, now):
     """Whether the velocities of the sides that have not timed out have settled."""
     started = s.time[0]
     if not lacks_motors(p, s, now):
-        started = s.motors_started[0]
+        started = s.settling_since[MOTORS]
         if not lacks_links(p, s, now):
-            started = max(started, s.links_started[0])
+            started = max(started, s.settling_since[LINKS])
     elif not lacks_links(p, s, now):
-        started = s.links_started[0]
+        started = s.settling_since[LINKS]
     return s.is_started[0] != 0 and s.time[0] - started >= p.settling_time
 
 
 @inlined_exactly
-def _filter_side(p, s, first, row, last, since, step, timeout, is_lost, velocity, acceleration):
-    """Advance the filters of one side by `step`: to the sample `row`, `since` after the one before;
+def is_finite(row):
+    """Whether all numbers of a row are finite."""
+    for i in range(row.shape[0]):  # noqa: SIM110 (C has no all())
+        if not isfinite(row[i]):
+            return False
+    return True
+
+
+@inlined_exactly
+def _is_within_reach(row, last, speed, step, span):
+    """Whether all joints can be there, `span` s after they were at `last`."""
+    for i in range(row.shape[0]):
+        if not abs(row[i] - last[i]) <= KNOWN * step[i] + speed[i] * span:
+            return False
+    return True
+
+
+@inlined_exactly
+def _since_last(
+    p, s, counts, side, row, last, speed, step, time, latest, timeout, agrees
+):  # fmt: skip
+    """s from the last valid sample of a side to a new one; 0 if there is none, or if it does not
+    count. agrees : see :func:`take_samples`."""
+    since = time - s.sampled[side]
+    if not since > 0.0:
+        return 0.0
+    is_valid = False
+    if time <= latest and is_finite(row):
+        span = s.span[side] if s.span[side] > 0.0 else since
+        if s.is_started[0] == 0:
+            is_valid = True
+        elif is_silence(p, since, timeout) and agrees >= 0:
+            is_valid = agrees > 0
+        else:
+            is_valid = _is_within_reach(row, last, speed, step, span)
+            s.span[side] = span
+    if not is_valid:
+        counts.refused_samples[0] += 1
+        return 0.0
+    s.span[side] = 0.0
+    return since
+
+
+@inlined_exactly
+def _advance_side(
+    p, s, side, row, last, time, since, timeout, is_lost, is_late, velocity, acceleration
+):  # fmt: skip
+    """Advance the filters of one side to `time`: to the sample `row`, `since` after the one before;
     without a sample (`since` is 0) along the reference, or to rest if the side is lost."""
+    step = time - s.time[0]
+    first = 0 if side == LINKS else s.q.shape[0]
     if since > 0.0:
+        s.taken[side] = time
+        s.interval[side] = since
         for i in range(row.shape[0]):
             last[i] = row[i]
     if since > p.max_step and (since > timeout or since > BRIDGED * p.max_step):
@@ -166,6 +187,8 @@ def _filter_side(p, s, first, row, last, since, step, timeout, is_lost, velocity
         rest_filter(s.filter, s.drift, row.shape[0], first)
     else:
         coast_filter(s.filter, s.drift, step, velocity, acceleration, first)
+    if is_late or is_lost or since > p.max_step:
+        s.settling_since[side] = time
 
 
 @inlined_exactly
@@ -188,13 +211,13 @@ def _read_filters(s):
 @inlined_exactly
 def lacks_links(p, s, now):
     """Whether the states of the links have timed out."""
-    return not now - s.link_time[0] <= p.link_timeout
+    return not now - s.sampled[LINKS] <= p.link_timeout
 
 
 @inlined_exactly
 def lacks_motors(p, s, now):
     """Whether the states of the motors have timed out."""
-    return not now - s.motor_time[0] <= p.motor_timeout
+    return not now - s.sampled[MOTORS] <= p.motor_timeout
 
 
 @inlined_exactly
@@ -204,9 +227,9 @@ def state_interval(p, s, now):
     one alone."""
     interval = 0.0
     if not lacks_links(p, s, now):
-        interval = max(s.link_interval[0], s.time[0] - s.link_taken[0])
+        interval = max(s.interval[LINKS], s.time[0] - s.taken[LINKS])
     if not lacks_motors(p, s, now):
-        interval = max(interval, s.motor_interval[0], s.time[0] - s.motor_taken[0])
+        interval = max(interval, s.interval[MOTORS], s.time[0] - s.taken[MOTORS])
     return interval
 
 
@@ -226,73 +249,46 @@ def take_samples(
     latest = now + p.max_step
     is_started = s.is_started[0] != 0
     s.is_complete[0] = 0
-    since_links = since_motors = 0.0
     # if both have leapt, no side is left with which the other could agree
-    both_leapt = s.link_span[0] > 0.0 and s.motor_span[0] > 0.0
+    both_leapt = s.span[LINKS] > 0.0 and s.span[MOTORS] > 0.0
     judged = -1 if agrees > 0 and both_leapt else agrees
-    if link_time > s.link_time[0]:
-        verdict = judge_sample(
-            p, q, s.last_q, p.link_speed, steps.link_step, link_time, s.link_time[0], latest,
-            is_started, s.link_span[0], p.link_timeout, judged,
-        )  # fmt: skip
-        if verdict > 0:
-            since_links = link_time - s.link_time[0]
-            s.link_span[0] = 0.0
-        elif verdict < 0 and not s.link_span[0] > 0.0:
-            s.link_span[0] = link_time - s.link_time[0]
-        counts.refused_samples[0] += 0 if since_links > 0.0 else 1
-    if motor_time > s.motor_time[0]:
-        verdict = judge_sample(
-            p, theta, s.last_theta, p.motor_speed, steps.motor_step, motor_time, s.motor_time[0],
-            latest, is_started, s.motor_span[0], p.motor_timeout, judged,
-        )  # fmt: skip
-        if verdict > 0:
-            since_motors = motor_time - s.motor_time[0]
-            s.motor_span[0] = 0.0
-        elif verdict < 0 and not s.motor_span[0] > 0.0:
-            s.motor_span[0] = motor_time - s.motor_time[0]
-        counts.refused_samples[0] += 0 if since_motors > 0.0 else 1
+    since_links = _since_last(
+        p, s, counts, LINKS, q, s.last_q, p.link_speed, steps.link_step, link_time, latest,
+        p.link_timeout, judged,
+    )  # fmt: skip
+    since_motors = _since_last(
+        p, s, counts, MOTORS, theta, s.last_theta, p.motor_speed, steps.motor_step, motor_time,
+        latest, p.motor_timeout, judged,
+    )  # fmt: skip
     if not is_started and not (since_links > 0.0 and since_motors > 0.0):
         return
     newest = -inf
     if since_links > 0.0:
-        newest = s.link_time[0] = link_time
-        s.links_are_new[0] = 1
+        newest = s.sampled[LINKS] = link_time
+        s.is_new[LINKS] = 1
     if since_motors > 0.0:
         newest = max(newest, motor_time)
-        s.motor_time[0] = motor_time
-        s.motors_are_new[0] = 1
-    if s.links_are_new[0] != 0 and s.motors_are_new[0] != 0:
+        s.sampled[MOTORS] = motor_time
+        s.is_new[MOTORS] = 1
+    if s.is_new[LINKS] != 0 and s.is_new[MOTORS] != 0:
         s.is_complete[0] = 1
-        s.links_are_new[0] = 0
-        s.motors_are_new[0] = 0
+        s.is_new[LINKS] = 0
+        s.is_new[MOTORS] = 0
     counts.coasted_cycles[0] += 0 if since_links > 0.0 and since_motors > 0.0 else 1
-    before = s.time[0]
-    time = newest if not is_started or newest > before else before + dt
-    step = time - before
-    if since_links > 0.0:
-        s.link_taken[0] = time
-        s.link_interval[0] = since_links
-    if since_motors > 0.0:
-        s.motor_taken[0] = time
-        s.motor_interval[0] = since_motors
+    is_late = dt > p.link_timeout
+    counts.late_cycles[0] += 1 if is_late else 0
+    time = newest if not is_started or newest > s.time[0] else s.time[0] + dt
     has_no_links, has_no_motors = lacks_links(p, s, now), lacks_motors(p, s, now)
-    _filter_side(
-        p, s, 0, q, s.last_q, since_links, step, p.link_timeout, has_no_links, desired[1],
-        desired[2],
+    _advance_side(
+        p, s, LINKS, q, s.last_q, time, since_links, p.link_timeout, has_no_links, is_late,
+        desired[1], desired[2],
     )  # fmt: skip
-    _filter_side(
-        p, s, q.shape[0], theta, s.last_theta, since_motors, step, p.motor_timeout, has_no_motors,
-        reference[1], reference[2],
+    _advance_side(
+        p, s, MOTORS, theta, s.last_theta, time, since_motors, p.motor_timeout, has_no_motors,
+        is_late, reference[1], reference[2],
     )  # fmt: skip
     s.is_started[0] = 1
     s.time[0] = time
-    is_late = dt > p.link_timeout
-    counts.late_cycles[0] += 1 if is_late else 0
-    if is_late or has_no_links or since_links > p.max_step:
-        s.links_started[0] = time
-    if is_late or has_no_motors or since_motors > p.max_step:
-        s.motors_started[0] = time
     _read_filters(s)
 
 

@@ -47,24 +47,21 @@ static void settle_springs(robot_feedforward *flat)
     }
 }
 
-/* Motors along flat->state; advances the filters of damped springs by dt. Positions and velocities
- * of motors do not need Q'', but code of their own would cost more than it saves: after sleeping,
- * most of it comes from memory. */
-static void map_motion(robot_controller *c, robot_feedforward *flat, double dt)
+/* Motors along one motion, now, or two; advances the filters of damped springs by dt. */
+static void map_motions(robot_controller *c, int count, double dt)
 {
-    robot_inverse_dynamics_2(flat->state[0], flat->state[1], flat->state[2], flat->state[3],
-                             flat->state[4], flat->torque[0], flat->torque[1], flat->torque[2]);
-    robot_subtract_known(flat->torque, c->external_torque, c->disturbances.link,
-                         c->disturbances.link_rate);
-    robot_motor_feedforward(flat->state, flat->torque, flat->carried, c->second, flat->filtered,
-                            flat->deflection, flat->load, flat->result, flat->flags);
-    for (int j = 0; j < MOTORS; ++j) {
-        const double left = 1.0 - c->parameters.friction[j];
-        if (left > 0.0) {
-            flat->result[3][j] -= left * robot_motor_friction(j, flat->result[1][j], flat->load[j]);
-        }
+    robot_feedforward *const motions[] = {&c->now, &c->later};
+    double (*const states[])[JOINTS] = {c->now.state, c->later.state};
+    double (*const torques[])[JOINTS] = {c->now.torque, c->later.torque};
+    robot_torques_along(count, states, torques);
+    for (int k = 0; k < count; ++k) {
+        robot_feedforward *flat = motions[k];
+        robot_subtract_known(flat->torque, c->external_torque, c->disturbances.link,
+                             c->disturbances.link_rate);
+        robot_motor_feedforward(flat->state, flat->torque, flat->carried, c->second, flat->filtered,
+                                flat->deflection, flat->load, flat->result, flat->flags);
+        robot_advance_states(flat->state, flat->carried, flat->filtered, dt);
     }
-    robot_advance_states(flat->state, flat->carried, flat->filtered, dt);
 }
 
 static void observe_disturbances(robot_controller *c, double elapsed)
@@ -88,25 +85,28 @@ static void observe_disturbances(robot_controller *c, double elapsed)
 /* The chosen law along c->desired, `elapsed` after the last cycle, of which it uses at most `dt`. */
 static void follow(robot_controller *c, double dt, double elapsed, double torque[MOTORS])
 {
-    const double lead = c->parameters.lead;
+    robot_parameters *p = &c->parameters;
     const robot_samples *x = &c->samples;
-    robot_feedforward *flat = &c->now;
+    const robot_feedforward *ahead = p->lead > 0.0 ? &c->later : &c->now;
     c->unobserved += elapsed;
-    if (c->parameters.disturbance_bandwidth > 0.0 && x->is_complete) {
+    if (p->disturbance_bandwidth > 0.0 && x->is_complete) {
         observe_disturbances(c, c->unobserved);
         c->unobserved = 0.0;
     }
     copy_row(&c->desired[0][0], &c->now.state[0][0], 5 * JOINTS);
-    map_motion(c, flat, dt);
-    robot_feed_back(c->desired, x->q, x->qd, flat->result, x->theta, x->thetad, torque,
-                    c->feedback_share, c->parameters.gains);
-    if (lead > 0.0) {
-        flat = &c->later;
-        robot_evaluate_motion(&c->motion, c->clock.time + lead, c->clock.time, flat->state);
-        map_motion(c, flat, dt);
+    if (p->lead > 0.0) {
+        robot_evaluate_motion(&c->motion, c->clock.time + p->lead, c->clock.time, c->later.state);
     }
+    map_motions(c, p->lead > 0.0 ? 2 : 1, dt);
+    robot_feed_back(c->desired, x->q, x->qd, c->now.result, x->theta, x->thetad, torque,
+                    c->feedback_share, p->gains);
     for (int j = 0; j < MOTORS; ++j) {
-        torque[j] += flat->result[3][j];
+        const double left = 1.0 - p->friction[j];
+        double own = ahead->result[3][j];
+        if (left > 0.0) {
+            own -= left * robot_motor_friction(j, ahead->result[1][j], ahead->load[j]);
+        }
+        torque[j] += own;
         torque[j] -= c->disturbances.motor[j]; /* zero if they are not observed */
     }
 }

@@ -50,14 +50,14 @@ class Encoders:
     def take(self, *, link_off=0.0, motor_off=0.0, is_active=True, after=1e-3, both=True):
         """A cycle; whether the samples of links and motors counted."""
         self.time += after
-        before = self.samples.link_time[0], self.samples.motor_time[0]
+        before = self.samples.sampled[0], self.samples.sampled[1]
         sampled_input.take_input(
             self.a, self.arm, self.p, self.counts, self.samples, self.frozen, self.steps,
             self.arm.springs, is_active, self.time, self.time if both else before[0],
             self.time, self.q + link_off, self.theta + motor_off, after, self.desired,
             self.reference,
         )  # fmt: skip
-        return self.samples.link_time[0] > before[0], self.samples.motor_time[0] > before[1]
+        return self.samples.sampled[0] > before[0], self.samples.sampled[1] > before[1]
 
 
 def test_every_finite_sample_counts_and_is_not_changed(design):

@@ -44,7 +44,7 @@ class Sampled:
         new = self.time + ahead
         samples.compiled_take_samples(
             self.p, self.s, self.steps, self.counts, self.time,
-            new if links else self.s.link_time[0], new if motors else self.s.motor_time[0],
+            new if links else self.s.sampled[0], new if motors else self.s.sampled[1],
             q, theta, self.agrees, DT, *self.reference(),
         )  # fmt: skip
         return np.concatenate([self.s.q, self.s.theta])
@@ -190,7 +190,7 @@ def test_a_single_outlier_does_not_make_a_side_leap():
     run(sampled, 3, 1.0)
     run(sampled, 1, 0.0)
     assert sampled.counts.refused_samples[0] == 3
-    assert sampled.s.link_span[0] == 0.0
+    assert sampled.s.span[0] == 0.0
     assert not samples.lacks_links(sampled.p, sampled.s, sampled.time)
 
 
@@ -217,5 +217,5 @@ def test_overflow_ends_everything():
         if not sampled.s.is_started[0]:
             break
     assert not sampled.s.is_started[0]
-    assert sampled.s.link_time[0] == -np.inf
+    assert sampled.s.sampled[0] == -np.inf
     assert np.isfinite(np.r_[sampled.s.q, sampled.s.qd]).all()
