@@ -375,10 +375,30 @@ def _tick(k, s, p, step):
 
 
 @inlined_exactly
+def is_stream_at_rest(s):
+    """Whether the motion is at rest on its last target, and no message is expected."""
+    return s.still[0] > TICKS
+
+
+@inlined_exactly
+def _rest_until(k, time):
+    """Be at rest up to a time that is more ticks away than are remembered."""
+    last = k.newest[0] % k.place.shape[0]
+    for i in range(k.place.shape[0]):
+        for j in range(k.place.shape[1]):
+            k.place[i, j] = k.place[last, j]
+            k.speed[i, j] = 0.0
+    k.time[0] = time
+
+
+@inlined_exactly
 def advance_stream(k, s, p, time):
     """Decide the ticks up to a time, with the targets that are known now."""
     step = p.smoothing / TICKS
     while k.time[0] + step <= time:
+        if is_stream_at_rest(s) and k.time[0] + k.place.shape[0] * step < time:
+            _rest_until(k, time)
+            return
         _tick(k, s, p, step)
 
 
@@ -434,12 +454,6 @@ def follow_stream(k, s, p, time, state):
     """Decide the ticks up to a time, and fill `state` (5, n) with q..q'''' there."""
     advance_stream(k, s, p, time)
     evaluate_stream(k, p.smoothing, time, state)
-
-
-@inlined_exactly
-def is_stream_at_rest(s):
-    """Whether the motion is at rest on its last target, and no message is expected."""
-    return s.still[0] > TICKS
 
 
 compiled_begin = compiled_exactly(begin_stream)

@@ -217,6 +217,27 @@ def test_a_stream_may_pause_and_then_take_its_time():
     assert_smooth_and_bounded(states)
 
 
+def test_a_look_years_ahead_decides_few_ticks_and_targets_then_continue():
+    follower = Follower()
+    follower.run(1.0, samples(sine, 0.05, 1.0))
+    before, rest, year = follower.ticks.newest[0], np.zeros(5), 3e7
+    state = np.empty((5, 1))
+    streams.compiled_follow(follower.ticks, follower.stream, follower.p, year, state)
+    assert follower.ticks.newest[0] - before < 3 * streams.ROWS
+    rest[0] = sine(0.95)
+    np.testing.assert_allclose(state[:, 0], rest, atol=1e-12)
+    for back in (0.5, 20.0, 39.0):  # ticks; rounded to the last bit of a year
+        streams.compiled_evaluate(follower.ticks, L, year - back * L / streams.TICKS, state)
+        np.testing.assert_allclose(state[:, 0], rest, atol=1e-12)
+    states = []
+    follower.send(year, [1.0])
+    for k in range(1000):
+        streams.compiled_follow(follower.ticks, follower.stream, follower.p, year + STEP * k, state)
+        states.append(state[:2, 0].copy())
+    assert np.abs(np.diff([q for q, _ in states])).max() <= 1.01 * STEP * V
+    np.testing.assert_allclose(states[-1], [1.0, 0.0], atol=1e-9)
+
+
 def test_a_new_rate_is_learned():
     slow = samples(sine, 0.1, 4.0)
     fast = [(t, [sine(t)]) for t in np.arange(4.0, 9.0, 0.04)]

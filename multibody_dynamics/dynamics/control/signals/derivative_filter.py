@@ -204,7 +204,7 @@ class DerivativeFilter(IndependentCopies):
         step, since = time_step(t, self._time), time_step(t, self._sampled)
         if -self.max_step <= step <= 0.0:
             return self.state
-        if 0.0 < step <= self.max_step and since <= BRIDGED * self.max_step:
+        if 0.0 < step <= self.max_step:
             _ADVANCE(self.state, self._drift, self.order, self._pole, step, since, position, 0)
         else:
             _START(self.state, self._drift, position, since, self.max_step, 0)
@@ -216,7 +216,7 @@ class DerivativeFilter(IndependentCopies):
     def coast(self, t: float, velocity: Array, acceleration: Array) -> Array:
         """Carry `state` to t in s along a reference (n,), without a sample: the differences from
         its position and velocity stay as they are. The next sample corrects it for the whole time
-        since the last one."""
+        since the last one, however long."""
         step = time_step(t, self._time)
         if 0.0 < step <= self.max_step:
             _COAST(self.state, self._drift, step, velocity, acceleration, 0)

@@ -178,7 +178,7 @@ def _advance_side(
         s.interval[side] = since
         for i in range(row.shape[0]):
             last[i] = row[i]
-    if since > p.max_step and (since > timeout or since > BRIDGED * p.max_step):
+    if since > p.max_step and (since > timeout or step > BRIDGED * p.max_step):
         start_filter(s.filter, s.drift, row, since, p.max_step, first)
     elif since > 0.0:
         pole = TWO_PI * p.filter_bandwidth

@@ -35,13 +35,19 @@ class WatchedArm:
         self.made.activate()
         self.now, self.torque, self.told = START, self.plant.motor_torque.copy(), []
 
-    def run(self, seconds: float, missing: str = "", damage=lambda q, theta: (q, theta)) -> Mode:
+    def run(
+        self,
+        seconds: float,
+        missing: str = "",
+        damage=lambda q, theta: (q, theta),
+        is_late: bool = False,
+    ) -> Mode:
         """So many seconds; every motion is one of 1 rad/s."""
         for _ in range(round(seconds / PERIOD)):
             self.now += round(SECOND * PERIOD)
             q, theta = damage(self.plant.q.copy(), self.plant.theta.copy())
             rows = {"link_position": q, "motor_position": theta}
-            given = Sample(self.now, None if missing == BOTH else rows, missing)
+            given = Sample(self.now, None if missing == BOTH else rows, missing, is_late=is_late)
             command = self.made.update(given)
             self.told += [str(event) for event in command.events]
             if command.torque is None:
@@ -122,6 +128,24 @@ def test_encoders_that_repeat_their_values_in_motion_are_missing_under_new_stamp
     assert arm.run(2.0, damage=frozen) is mode, arm.told
     assert np.abs(arm.plant.qd).max() < 0.05
     assert arm.run(1.5) is Mode.HOLDING, arm.told
+
+
+@pytest.mark.parametrize("missing", [LINKS, MOTORS])
+def test_a_stop_after_the_timeout_of_a_side_knows_how_fast_the_arm_is(missing):
+    """The filters began anew at rest, after 0.2 s without pairs: the stop of an arm at 1.9 rad/s
+    seemed to speed up, and was given up."""
+    arm = WatchedArm()
+    arm.run(0.3)
+    arm.made.motion.go(np.array([0.8, 0.8]), 1.0)
+    arm.run(0.25)
+    assert arm.run(ArmSettings().state_timeout, is_late=True) is Mode.FOLLOWING
+    arm.run(PERIOD, missing)
+    there = arm.plant.thetad if missing == LINKS else arm.plant.qd
+    assert np.abs(there).max() > 1.5
+    measured = arm.made.measured.velocities[missing == LINKS]
+    np.testing.assert_allclose(measured, there, atol=0.15)
+    assert arm.run(3.0, missing) is Mode.STOPPING, arm.told
+    assert np.abs(arm.plant.qd).max() < 0.05
 
 
 def test_at_rest_encoders_may_repeat_their_values():

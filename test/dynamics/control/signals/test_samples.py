@@ -79,15 +79,20 @@ def test_nothing_starts_before_both_sides_have_a_sample():
     assert sampled.s.is_started[0]
 
 
-def test_a_side_without_samples_follows_its_reference():
+@pytest.mark.parametrize("cycles", [5, 300])  # 300: its next sample was taken for a start at rest
+def test_a_side_without_samples_follows_its_reference_until_its_timeout(cycles):
     sampled = Sampled()
+    sampled.p = sampled.p._replace(link_timeout=0.5)
     for _ in range(100):
         sampled.cycle(*moving(sampled.time + DT))
-    for _ in range(5):
+    for _ in range(cycles):
         found = sampled.cycle(*moving(sampled.time + DT), links=False)
     np.testing.assert_allclose(found, np.concatenate(moving(sampled.time)), atol=1e-9)
-    assert sampled.counts.coasted_cycles[0] == 5
+    assert sampled.counts.coasted_cycles[0] == cycles
     assert sampled.counts.refused_samples[0] == 0
+    found = sampled.cycle(*moving(sampled.time + DT))
+    np.testing.assert_allclose(found, np.concatenate(moving(sampled.time)), atol=1e-9)
+    np.testing.assert_allclose(sampled.s.qd, moving(1.0)[0], atol=1e-9)
 
 
 def test_after_a_gap_the_filter_knows_how_long_it_was():
