@@ -426,6 +426,11 @@ class MultibodyModel:
     def require_tree(self, what: str) -> None:
         """InputError that `what` is not available for a robot with loops, if it has any."""
 
+    @property
+    def has_passive_springs(self) -> bool:
+        """Whether springs or dampers act on joints without a motor."""
+        return False
+
     def spread(self, values: Any) -> Array:
         """Values (..., n) of the coordinates at the joints of the tree, (..., N): with
         :meth:`collect`, a function of `tree` becomes one of this robot."""
