@@ -23,6 +23,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
@@ -120,6 +121,7 @@ class ClosedChainModel(MultibodyModel):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "loops", tuple(self.loops))
+        object.__setattr__(self, "passive_springs", MappingProxyType(dict(self.passive_springs)))
         assembled = exactly("assembled", self.assembled, (self.body_count,))
         object.__setattr__(self, "assembled", read_only(assembled))
         object.__setattr__(

@@ -30,6 +30,7 @@ from ..core import (
     check_sequence,
     exactly,
     read_only,
+    rebuilt,
     refused_as,
 )
 from ..lie import se3
@@ -260,6 +261,8 @@ class ConstrainedModel:
             raise ModelError(
                 f"loop '{loop.name}': '{loop.first}' and '{loop.second}' are the same rigid body"
             )
+
+    __reduce__ = rebuilt
 
     @property
     def n(self) -> int:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, partial
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -33,6 +33,7 @@ from ..core import (
     check_sequence,
     exactly,
     read_only,
+    rebuilt,
     refused_as,
     times,
 )
@@ -283,12 +284,7 @@ class MultibodyModel:
             if name in own and (body != own[name].body or np.any(pose != own[name].pose)):
                 raise ModelError(f"frame '{name}': a body or the base has this name; use another")
 
-    def __reduce__(self) -> tuple[Any, tuple[()]]:
-        """Copy and pickle through the constructor, since a mapping proxy cannot be pickled."""
-        values = {item.name: getattr(self, item.name) for item in fields(self)}
-        for key in ("frames", "payloads", "couplings", "locked"):
-            values[key] = dict(values[key])
-        return partial(type(self), **values), ()
+    __reduce__ = rebuilt
 
     def __repr__(self) -> str:
         return f"<MultibodyModel '{self.name}' with {self.n} joints>"
