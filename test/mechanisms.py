@@ -389,11 +389,11 @@ def reference_torques(
     d = np.setdiff1d(np.arange(system.n), i)
     tau_r = ref.series(ref.dynamics(system.tree, state).torques)
     count, q = len(tau_r), ref.series(state)
-    for i, name in enumerate(system.tree.joint_names):
+    for j, name in enumerate(system.tree.joint_names):
         stiffness, rest, damping = map(mp.mpf, system.springs.get(name, (0, 0, 0)))
         for k in range(count):  # series: the rate of c_k t^k is k c_k t^(k - 1)
-            bent = q[k, i] - (rest if k == 0 else 0)
-            tau_r[k, i] += stiffness * bent + damping * (k + 1) * q[k + 1, i]
+            bent = q[k, j] - (rest if k == 0 else 0)
+            tau_r[k, j] += stiffness * bent + damping * (k + 1) * q[k + 1, j]
     tau_p = np.zeros((count, len(p)), dtype=object)
     if passive is not None:
         tau_p[:] = ref.series(passive)[:count]

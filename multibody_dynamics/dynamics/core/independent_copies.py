@@ -10,6 +10,7 @@ of the same copy or pickle refer to it.
 """
 
 from collections import deque
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import fields
 from functools import partial
@@ -47,7 +48,8 @@ def rebuilt(record: Any) -> tuple[Any, tuple[()]]:
     mapping proxy cannot be pickled."""
     values = {item.name: getattr(record, item.name) for item in fields(record)}
     proxies = {key: dict(x) for key, x in values.items() if isinstance(x, MappingProxyType)}
-    return partial(type(record), **(values | proxies)), ()
+    constructor: Callable[..., Any] = type(record)
+    return partial(constructor, **(values | proxies)), ()
 
 
 class NeverCopied:
