@@ -55,10 +55,11 @@ def oblique() -> Arm:
 
 
 @cache
-def with_loops(name: str) -> Arm:
-    """A robot of config/mechanisms."""
-    file = CONFIG / "mechanisms" / f"{name}.yaml"
-    model = load_robot(file.with_suffix(".urdf"), file)
+def with_loops(name: str | Path) -> Arm:
+    """A robot of config/mechanisms, or the one of that name with another file of its springs."""
+    own = CONFIG / "mechanisms" / f"{Path(name).stem}.urdf"
+    file = name if isinstance(name, Path) else own.with_suffix(".yaml")
+    model = load_robot(own, file)
     actuators = load_actuators(file, model.joint_names, model.joint_types)
     return Arm(model, actuators, model.home)
 

@@ -11,6 +11,7 @@ that follow from the axes on its two bodies. Its A, motion and torques are power
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import mpmath as mp
@@ -58,6 +59,11 @@ class Mechanism(NamedTuple):
         return self._replace(
             system=dyn.mechanisms.ConstrainedModel(s.tree, s.constraints, motors, **changes)
         )
+
+    def with_springs(self, **springs: tuple[float, float, float]) -> Mechanism:
+        """Stiffness, rest and damping of passive joints."""
+        given = {joint: dyn.mechanisms.PassiveSpring(*each) for joint, each in springs.items()}
+        return self._replace(system=replace(self.system, springs=given))
 
 
 def move(p: Any) -> Array:
@@ -382,7 +388,12 @@ def reference_torques(
     i = system.indices(mechanism.independent)
     d = np.setdiff1d(np.arange(system.n), i)
     tau_r = ref.series(ref.dynamics(system.tree, state).torques)
-    count = len(tau_r)
+    count, q = len(tau_r), ref.series(state)
+    for j, name in enumerate(system.tree.joint_names):
+        stiffness, rest, damping = map(mp.mpf, system.springs.get(name, (0, 0, 0)))
+        for k in range(count):  # series: the rate of c_k t^k is k c_k t^(k - 1)
+            bent = q[k, j] - (rest if k == 0 else 0)
+            tau_r[k, j] += stiffness * bent + damping * (k + 1) * q[k + 1, j]
     tau_p = np.zeros((count, len(p)), dtype=object)
     if passive is not None:
         tau_p[:] = ref.series(passive)[:count]
@@ -499,6 +510,8 @@ MOTORISED = {
     "five-bar": five_bar("a", "e"),
     "five-bar, motors at other joints": five_bar("b", "d"),
     "five-bar, 3 motors": five_bar("a", "c", "e"),
+    "five-bar, springs": five_bar("a", "e").with_springs(b=(20.0, -1.4, 0.5), c=(9.0, 0.2, 0.0)),
+    "five-bar, 3 motors, spring": five_bar("a", "c", "e").with_springs(d=(15.0, 0.3, 0.4)),
     "cut at the ball": spatial_loop(),
     "cut at the cross": spatial_loop("universal"),
     "delta": delta(),

@@ -44,6 +44,17 @@ def panda() -> MultibodyModel:
     return load_urdf(PANDA)
 
 
+def sprung_five_bar(folder: Path) -> Path:
+    """The file of the springs of config/mechanisms/five_bar.urdf, with springs at its elbows."""
+    own = (CONFIG / "mechanisms" / "five_bar.yaml").read_text()
+    file = folder / "five_bar.yaml"
+    file.write_text(
+        f"{own}\npassive_springs: {{left_elbow: {{stiffness: 20.0, rest: -1.3, damping: 0.2}},"
+        " right_elbow: {stiffness: 5.0, rest: 0.7}}\n"
+    )
+    return file
+
+
 def random_inertia(rng: np.random.Generator) -> Array:
     """Spatial inertia (6, 6) of twelve point masses: physically possible, without zero entries."""
     points = rng.normal(scale=0.15, size=(12, 3)) * rng.uniform(0.3, 1, 3) + rng.normal(0, 0.1, 3)

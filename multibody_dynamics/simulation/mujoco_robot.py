@@ -8,8 +8,9 @@ itself; its mass matrix is compared with that of the model at the start. Each mo
 becomes a separate hinge in the world whose armature is the rotor's inertia and whose angle is
 theta, for any type of joint: under Spong's simplification, a rotor feels neither gravity nor the
 motion of the links. A linear spring with its damper is a fixed tendon of length theta - q; a rotor
-on a rigid joint is that joint's armature. MuJoCo integrates all of this, and viscous friction, with
-its fourth-order Runge-Kutta method and a fixed inner step h.
+on a rigid joint is that joint's armature, and a passive spring one of its joint. MuJoCo integrates
+all of this, and viscous friction, with its fourth-order Runge-Kutta method and a fixed inner step
+h.
 
 Coupled joints follow n independent ones (:class:`.TreeJoints`) by equality constraints, which
 MuJoCo meets softly, within STOP_TIME. A coordinate that is no joint, such as a motor of a
@@ -216,7 +217,7 @@ class MujocoRobot(NeverCopied):
         self._refuse_turned_balls(x)
         data.qpos[self._tree] = x
         self._mujoco.mj_forward(self._compiled, data)
-        hold = G.T @ data.qfrc_bias[self._tree]
+        hold = self._holding(data, x, G)
 
         torque = np.stack([hold, np.zeros(n), np.zeros(n)])
         second = np.zeros((3, len(actuators.variable_joints)))
@@ -318,7 +319,13 @@ class MujocoRobot(NeverCopied):
         """(n,) torques that hold the links at q (n,), by MuJoCo."""
         x, G = self._positions(q)
         self._refuse_turned_balls(x)
-        return np.asarray(G.T @ self._probe(q).qfrc_bias[self._tree])
+        return self._holding(self._probe(q), x, G)
+
+    def _holding(self, data: Any, x: Array, G: Array) -> Array:
+        """(n,) torques that hold the links and the springs of passive joints at x of `_tree`."""
+        own, tree = self._compiled, self._tree  # each joint has one degree of freedom
+        bent = own.jnt_stiffness[tree] * (x - own.qpos_spring[tree])
+        return np.asarray(G.T @ (data.qfrc_bias[tree] + bent))
 
     def _positions(self, q: Any) -> tuple[Array, Array]:
         """The positions of `_tree` at q (n,), and their rates per unit of each q'."""
@@ -460,7 +467,7 @@ class MujocoRobot(NeverCopied):
                 raise InputError(f"step is {wanted} s: must be positive and finite")
             return float(wanted)
         own, size = self._compiled, self._compiled.nv
-        K, D = np.zeros((size, size)), np.diag(own.dof_damping)
+        K, D = np.diag(own.jnt_stiffness), np.diag(own.dof_damping)
         for i, actuator, motors, _ in self.actuators.each():
             ends = np.vstack((self._read[i], np.eye(size)[self._motors[list(motors)]]))
             for row, spring in zip(actuator.directions @ ends, actuator.springs, strict=True):
@@ -551,6 +558,10 @@ def _compile(
         if tendon is not None:
             k = compiled.tendon(model.joint_names[i]).id
             compiled.tendon_stiffness[k], compiled.tendon_damping[k] = tendon
+    springs = model.passive_springs if isinstance(model, ClosedChainModel) else {}
+    for name, spring in springs.items():
+        own = compiled.joint(name)
+        own.stiffness, own.qpos_spring, own.damping = spring
     mujoco.mj_setConst(compiled, mujoco.MjData(compiled))
     return compiled
 

@@ -20,14 +20,14 @@ from std_srvs.srv import SetBool
 
 from elastic_arms import Arm as Robot
 from flatness_arm import NODE, STEP, Arm, trajectory
-from generated_controllers import designed, five_bar, generated, library, needs_compiler
+from generated_controllers import designed, generated, library, needs_compiler, with_loops
 from multibody_dynamics.dynamics.control.arm.modes import FAULTS, LATCHED, Cause
 from multibody_dynamics.dynamics.elastic.actuator_description import load_actuators
 from multibody_dynamics.dynamics.model.urdf import load_urdf
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
 from multibody_dynamics.nodes.base.messages import SECOND, set_stamp
 from multibody_dynamics.simulation.compiled_controller import CompiledController
-from robots import CONFIG
+from robots import CONFIG, sprung_five_bar
 from ros_harness import ros
 
 __all__ = ["ros"]  # the fixture
@@ -425,16 +425,19 @@ def test_encoders_too_coarse_for_the_gains_stop_the_arm(ros, tmp_path):
             assert "each of which changes a torque by" in arm.arm.node.output
 
 
-FIVE_BAR = {"robot": "five_bar", "springs": "five_bar", "folders": ("mechanisms", "mechanisms")}
+FIVE_BAR = {"robot": "five_bar", "folders": ("mechanisms", "mechanisms")}
 
 
 @needs_compiler
 @pytest.mark.parametrize(
-    ("made", "files", "distance"), [(two_links, {}, 0.5), (five_bar, FIVE_BAR, 0.25)]
+    ("name", "distance"), [("two_links", 0.5), ("five_bar", 0.25), ("five_bar, springs", 0.25)]
 )
-def test_the_same_states_have_the_same_torques(ros, tmp_path, made, files, distance):
+def test_the_same_states_have_the_same_torques(ros, tmp_path, name, distance):
     """Of a motion over DDS, the C is given the states of the node's arm."""
-    robot = made()
+    robot, files = two_links(), {}
+    if name != "two_links":
+        springs = sprung_five_bar(tmp_path) if "springs" in name else "five_bar"
+        robot, files = with_loops(springs), FIVE_BAR | {"springs": springs}
     design = designed(robot, period=PERIOD, transfer_time=0.1)
     c = CompiledController(library(generated(design, tmp_path)))
     node = Node(

@@ -34,6 +34,7 @@ from multibody_dynamics.dynamics.plant.motor_drive import MotorDrive
 from multibody_dynamics.dynamics.plant.plants import EndStops, Plant
 from multibody_dynamics.simulation.mujoco_robot import MujocoRobot, import_mujoco
 from rejections import assert_rejected
+from robots import sprung_five_bar
 from urdf_parts import joint, link
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
@@ -180,11 +181,13 @@ def test_the_panda_converges_to_elastic_robot_with_order_two():
     assert 3.0 < errors[0] / errors[1] < 6.0
 
 
-@pytest.mark.parametrize("name", ["five_bar", "leg", "delta", "ankle", "stewart"])
-def test_robots_with_loops_move_as_in_elastic_robot(name):
+@pytest.mark.parametrize(
+    "name", ["five_bar", "leg", "delta", "ankle", "stewart", "five_bar, springs"]
+)
+def test_robots_with_loops_move_as_in_elastic_robot(name, tmp_path):
     """MuJoCo closes the loops by constraints; ElasticRobot integrates the motors' coordinates."""
-    urdf = CONFIG / "mechanisms" / f"{name}.urdf"
-    springs = urdf.with_suffix(".yaml")
+    urdf = CONFIG / "mechanisms" / f"{name.partition(',')[0]}.urdf"
+    springs = sprung_five_bar(tmp_path) if "springs" in name else urdf.with_suffix(".yaml")
     model = dyn.mechanisms.close_loops(springs, dyn.load_urdf(urdf))
     actuators = dyn.load_actuators(springs, model.joint_names, model.joint_types)
     robots = MujocoRobot(model, actuators, urdf.read_bytes()), ElasticRobot(model, actuators)

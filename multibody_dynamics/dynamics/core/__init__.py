@@ -41,6 +41,7 @@ writable          the array itself if compiled code can take it as it is, else a
 cached_array      cached property that holds a read-only array
 IndependentCopies  base of classes with buffers: copies and pickles keep views, and share no memory
 NeverCopied        base of classes that refuse to be copied or pickled
+rebuilt            copies and pickles a dataclass through its constructor
 CheckedRows       rows of numbers from the caller, checked and copied by compiled code every cycle
 by_robot          function of a robot that other classes of robots answer in their own way
 answers           decorator of such a definition, for a class of robots
@@ -133,7 +134,7 @@ from .errors import (
     refused_as,
 )
 from .file_reading import computable, computable_rows, file_reader, read_arrays, reading
-from .independent_copies import IndependentCopies, NeverCopied
+from .independent_copies import IndependentCopies, NeverCopied, rebuilt
 from .inputs import (
     STATE_ROWS,
     TWIST_ROWS,
@@ -172,7 +173,7 @@ __all__ = [
     "as_array", "exactly", "as_partial", "as_real", "as_state", "as_mapping", "as_path",
     "check_choice", "check_sequence", "broadcast_shapes", "spread",
     "read_only", "locked", "writable", "cached_array", "CheckedRows",
-    "IndependentCopies", "NeverCopied",
+    "IndependentCopies", "NeverCopied", "rebuilt",
     "by_robot", "answers", "setting", "declared", "check_setting",
     # products and their derivatives
     "times", "transposed", "product_rule", "leibniz", "product", "Series", "turning",

@@ -10,9 +10,12 @@ of the same copy or pickle refer to it.
 """
 
 from collections import deque
+from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import fields
 from functools import partial
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
@@ -38,6 +41,15 @@ class IndependentCopies:
 
     def __copy__(self: Self) -> Self:
         return deepcopy(self)
+
+
+def rebuilt(record: Any) -> tuple[Any, tuple[()]]:
+    """The `__reduce__` of a dataclass that is copied and pickled through its constructor, since a
+    mapping proxy cannot be pickled."""
+    values = {item.name: getattr(record, item.name) for item in fields(record)}
+    proxies = {key: dict(x) for key, x in values.items() if isinstance(x, MappingProxyType)}
+    constructor: Callable[..., Any] = type(record)
+    return partial(constructor, **(values | proxies)), ()
 
 
 class NeverCopied:

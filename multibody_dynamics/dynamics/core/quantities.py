@@ -132,7 +132,8 @@ def joint_entries(
         where, data = what, source
     else:
         where, data = str(source), read_yaml(source)
-    others = ("description", "couplings", "transmission", "loops", "actuated", "assembled")
+    of_loops = ("loops", "actuated", "assembled", "passive_springs")
+    others = ("description", "couplings", "transmission", *of_loops)
     top = entries(data, where, required=("joints",), optional=others)
     joints = entries(top["joints"], f"{where}: joints", required=(), optional=None)
     for name in joints:

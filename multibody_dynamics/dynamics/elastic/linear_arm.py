@@ -80,6 +80,12 @@ class LinearArm(IndependentCopies):
         deflection[rows, self.link_of_motor] = -1.0
         return np.asarray(deflection.T * values @ deflection)
 
+    def add_link_forces(self, stiffness: Array | float, damping: Array | float) -> None:
+        """Add forces on the links, such as of gravity and passive springs; both (n, n)."""
+        links = np.ix_(self.links, self.links)
+        self.stiffness[links] += stiffness
+        self.damping[links] += damping
+
     def add_feedback(self, gains: Array) -> None:
         """Add motor torques -gains . (q, q', theta, theta'), with the state of each motor's own
         joint; gains: (4, m)."""

@@ -18,6 +18,7 @@ Closed mechanisms:
 ConstrainedModel              a tree with constraints and the list of its actuated joints
 LoopClosure                   constraint: a joint at which a loop was cut
 ConstraintMatrix              constraint A(q) q' = 0 given by user-supplied functions
+PassiveSpring                 a linear spring with a damper at a joint without a motor
 constraint_residual           f(q) (..., m); zero if the mechanism is closed
 constraint_matrices           A, A', A'', A''' (..., m, n)
 redundant_constraints         names of the rows of A that depend on the others
@@ -97,7 +98,7 @@ from .loop_kinematics import (
 from .loop_memory import LoopMemory
 from .loop_recursion import STRIDE, loop_accelerations
 from .loop_rows import closure_rows
-from .loops import ConstrainedModel, ConstraintMatrix, LoopClosure
+from .loops import ConstrainedModel, ConstraintMatrix, LoopClosure, PassiveSpring
 from .mechanism_description import close_loops, load_mechanism, load_robot
 from .motion_subspaces import (
     BodyFixedJoint,
@@ -115,8 +116,8 @@ __all__ = [
     "Joint", "CompositeJoint", "SphericalJoint", "ExponentialJoint", "BodyFixedJoint",
     "MultiDofModel", "MultiDofInverseDynamicsSolver",
     # closed mechanisms
-    "ConstrainedModel", "LoopClosure", "ConstraintMatrix", "load_mechanism", "close_loops",
-    "load_robot", "loop_tangents", "LoopTangents",
+    "ConstrainedModel", "LoopClosure", "ConstraintMatrix", "PassiveSpring", "load_mechanism",
+    "close_loops", "load_robot", "loop_tangents", "LoopTangents",
     "closed_chain", "ClosedChainModel", "in_charts", "renew_charts", "LARGEST_PITCH",
     "constraint_residual", "closure_rows", "constraint_matrices", "redundant_constraints",
     "assemble", "consistent_motion",

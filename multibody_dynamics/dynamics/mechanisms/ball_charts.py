@@ -14,7 +14,7 @@ TURN in one chart, it is at most 33 deg in the other. Between two cycles, the ba
 to it (:func:`other_chart`). No pose changes, and the rates of the angles stay bounded.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import asin, atan2, copysign, cos, pi, sin
 from typing import Any, TypeVar
@@ -109,14 +109,15 @@ def _rotation_rates(angles: Array, hand: int) -> Array:
     ])  # fmt: skip
 
 
-def find_balls(tree: MultibodyModel, passive: Sequence[str], carrying: set[int]) -> list[int]:
+def find_balls(tree: MultibodyModel, loose: Collection[str], carrying: set[int]) -> list[int]:
     """The first of three passive hinges without limits that are a ball: their axes are orthogonal
     and meet in a point, and the bodies between them have no mass and carry nothing else.
 
+    loose : names of the joints without motors and springs.
     carrying : indices of the bodies to which loops are attached.
     """
     X, free = tree.screws, np.isinf(tree.limits.lower) & np.isinf(tree.limits.upper)
-    is_free = [name in passive and free[i] for i, name in enumerate(tree.joint_names)]
+    is_free = [name in loose and free[i] for i, name in enumerate(tree.joint_names)]
     balls: list[int] = []
     for i in range(tree.n - 2):
         own = [i, i + 1, i + 2]

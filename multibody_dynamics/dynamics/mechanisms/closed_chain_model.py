@@ -20,9 +20,10 @@ pose, or out of reach, are a DynamicsError.
 """
 
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
@@ -40,6 +41,7 @@ from ..core import (
     as_state,
     broadcast_shapes,
     exactly,
+    product_rule,
     read_only,
     spread,
     times,
@@ -66,6 +68,7 @@ from ..rigid import (
     kinetic_energy,
     mass_matrix,
     momentum_solver,
+    passive_torques,
     potential_energy,
     trace_forward_dynamics,
     trace_gravity_forces,
@@ -81,7 +84,7 @@ from .constrained_solvers import (
     ConstrainedMomentumSolver,
     LoopSolver,
 )
-from .loops import ConstrainedModel, LoopClosure
+from .loops import ConstrainedModel, LoopClosure, PassiveSpring
 from .traced_loops import (
     trace_constrained_forward_dynamics,
     trace_constrained_gravity,
@@ -106,16 +109,19 @@ class ClosedChainModel(MultibodyModel):
     assembled : (N,) a closed configuration, rad or m, which selects the assembly mode.
     dependent_limits : of the joints without a motor, in the order of `dependent_joints`.
     charts : joints of the tree that neither move nor have a motor, see :mod:`.ball_charts`.
+    passive_springs : {joint without a motor: its :class:`.PassiveSpring`}.
     """
 
     loops: tuple[LoopClosure, ...]
     assembled: Array
     dependent_limits: JointLimits
     charts: tuple[str, ...] = ()
+    passive_springs: Mapping[str, PassiveSpring] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "loops", tuple(self.loops))
+        object.__setattr__(self, "passive_springs", MappingProxyType(dict(self.passive_springs)))
         assembled = exactly("assembled", self.assembled, (self.body_count,))
         object.__setattr__(self, "assembled", read_only(assembled))
         object.__setattr__(
@@ -153,7 +159,13 @@ class ClosedChainModel(MultibodyModel):
     @cached_property
     def system(self) -> ConstrainedModel:
         """The tree, its constraints, and the names of the actuated joints."""
-        return ConstrainedModel(self.tree, self.loops, self.joint_names, charts=self.charts)
+        return ConstrainedModel(
+            self.tree,
+            self.loops,
+            self.joint_names,
+            charts=self.charts,
+            springs=self.passive_springs,
+        )
 
     @property
     def home(self) -> Array:
@@ -168,7 +180,7 @@ class ClosedChainModel(MultibodyModel):
 
     @property
     def is_periodic(self) -> NDArray[np.bool_]:
-        return np.ones(self.n, dtype=bool)
+        return np.full(self.n, not self.passive_springs)  # a turn may wind up a spring
 
     def configuration(self, q: Any) -> Array:
         """All joints (..., N) for the actuated ones (..., n), rad or m, as `tree_motion`."""
@@ -309,6 +321,10 @@ class ClosedChainModel(MultibodyModel):
 
     require_uncoupled = require_tree
 
+    @property
+    def has_passive_springs(self) -> bool:
+        return bool(self.passive_springs)
+
     def _reduced(self, couplings: Any) -> MultibodyModel:
         return self.require_tree("coupling or locking a joint") if couplings else self
 
@@ -342,6 +358,7 @@ def closed_chain(system: ConstrainedModel, q: Any) -> ClosedChainModel:
             *(values[system.passive_indices] for values in tree.limits)
         ),
         "charts": system.charts,
+        "passive_springs": system.springs,
     }
     return ClosedChainModel(**(kept | changed))
 
@@ -351,7 +368,7 @@ def _without_singular_balls(system: ConstrainedModel, q: Any) -> tuple[Constrain
     tree = system.tree
     loops = [loop for loop in system.constraints if isinstance(loop, LoopClosure)]
     ends = {tree.frame(end).body for loop in loops for end in (loop.first, loop.second)}
-    balls = find_balls(tree, system.passive, ends)
+    balls = find_balls(tree, {*system.passive} - {*system.springs}, ends)
     if not balls:
         return system, q
     q = as_array("q", q, (tree.n,), tree.joint_names)
@@ -500,7 +517,19 @@ def _kinetic_energy(model: ClosedChainModel, q: Any, qd: Any) -> Array:
 
 @answers(potential_energy, ClosedChainModel)
 def _potential_energy(model: ClosedChainModel, q: Any) -> Array:
-    return potential_energy(model.tree, model.configuration(q))
+    at = model.configuration(q)
+    K, rest, _ = model.system.spring_rows
+    return potential_energy(model.tree, at) + 0.5 * (at - rest) ** 2 @ K
+
+
+@answers(passive_torques, ClosedChainModel)
+def _passive_torques(model: ClosedChainModel, *rows: Any) -> Array:
+    """G^T K (q_tree - q0) and G^T D q'_tree, with rates."""
+    motion = model.tree_motion(*rows)
+    K, rest, D = model.system.spring_rows
+    GT = product_rule.transpose(model.reduction(*rows[:3]))
+    bends = K * np.stack([motion[0] - rest, *motion[1:-1]]), D * np.stack(motion[1:])
+    return np.array([product_rule.apply(GT, each) for each in bends])
 
 
 @answers(forward_kinematics, ClosedChainModel)

@@ -105,7 +105,8 @@ def constrained_inverse_dynamics(
     q, qd, qdd, qddd, qdddd : (..., n) rad, m and per s^k, see :func:`.consistent_motion`.
         `qddd` is needed for tau_dot, `qddd` and `qdddd` for tau_ddot.
     passive_torque, passive_torque_dot, passive_torque_ddot : (..., n_p) torques of the passive
-        joints (springs, friction) along the motion, in the order of `system.passive`; default zero.
+        joints along the motion besides those of the springs of `system`, such as friction, in the
+        order of `system.passive`; default zero.
     wrenches, base : as in :func:`.inverse_dynamics`. The constraints hold relative to the base, and
         everything attached to the base moves with it.
 
@@ -120,7 +121,8 @@ def constrained_inverse_dynamics(
     )
     states, shape, given = as_state(system.tree.joint_names, q, qd, qdd, qddd, qdddd)
     rates = [states[:, k].reshape(*shape, system.n) for k in range(given)]
-    tau_r = [row for row in unconstrained if row is not None]
+    springs = system.spring_torques(*rates)
+    tau_r = [Q + load for Q, load in zip(unconstrained, springs, strict=False) if Q is not None]
     given_torques = (passive_torque, passive_torque_dot, passive_torque_ddot)
     passive = _passive_torques(system, given_torques[: len(tau_r)], tau_r[0].shape[:-1])
     constraints = constraint_terms(system, *rates[: _known_derivatives(system, given)])
@@ -206,6 +208,7 @@ def _move(
     # the open chain, and its response to unit multipliers, (78)
     bodies = articulated_bodies(tree, q, prescribed=u.tolist())
     needed = inverse_dynamics(tree, q, qd, qdd_u, wrenches=wrenches, base=base).tau
+    needed = needed + system.spring_torques(q, qd)[0]
     broadcast_shapes(("motion", "tau"), (needed.shape[:-1], torques.shape[:-1]))
     x, f = bodies.solve_with_forces(torques - needed)
     qdd_r, tau_r = qdd_u + x, needed + f

@@ -96,6 +96,7 @@ class LoopSolver(SpecialisingSolver):
         link_bodies[0, POSE : POSE + 9 : 4] = 1.0
         self._vectors = np.zeros((at.VECTORS, size))
         self._vectors[at.STRIDES, : len(strides)] = strides
+        self.springs[:] = system.spring_rows
         self._vectors[at.REPORT, at.SINGULAR] = system.rank_tolerance
         self._vectors[at.REPORT, at.OPENING] = system.consistency_tolerance
         self._matrices = np.zeros((at.MATRICES, size, size))
@@ -133,6 +134,11 @@ class LoopSolver(SpecialisingSolver):
     def set_model(self, model: MultibodyModel) -> None:
         """As :meth:`.ModelSolver.set_model`, for a tree or for a robot with these loops."""
         is_tree = model.joint_names == self.model.joint_names
+        if not is_tree and model.passive_springs != self.system.springs:
+            raise InputError(
+                f"the passive springs of robot '{model.name}' differ from those of "
+                f"'{self.model.name}'; make a new {type(self).__name__} for it"
+            )
         super().set_model(model if is_tree else model.tree)
 
     @property
@@ -149,6 +155,11 @@ class LoopSolver(SpecialisingSolver):
     def strides(self) -> Array:
         """(dof,) how far each independent joint goes in one step towards a far pose, rad or m."""
         return self._vectors[at.STRIDES, : self.dof]
+
+    @property
+    def springs(self) -> Array:
+        """(3, n) stiffness, rest and damping of the joints, zero where there is no spring."""
+        return self._vectors[at.SPRINGS : at.SPRINGS + 3, : self.model.n]
 
     @property
     def equations(self) -> tuple[str, ...]:
@@ -285,8 +296,8 @@ class ConstrainedInverseDynamicsSolver(LoopSolver):
 
     state : (5, dof) rows q ... q'''' of the joints `independent`, rad or m and per s^k.
     result : (3, motors) rows Q, Q', Q'' of the joints `actuated`, N m or N and per s^k.
-    passive_torque : (3, n) torques of springs or friction in the passive joints, with two rates;
-        other entries must be zero. It keeps its values between calls.
+    passive_torque : (3, n) torques of the passive joints besides those of the springs of `system`,
+        with two rates; other entries must be zero. It keeps its values between calls.
     applied_wrenches, set_base, move_base, set_model : as in :class:`.InverseDynamicsSolver`.
 
     Every update closes the loops by Newton's method, starting from the last solution and its
@@ -483,7 +494,8 @@ class ConstrainedForwardDynamicsSolver(LoopSolver):
 
     state : (2, dof) rows q, q' of the joints `independent`, rad or m and per s.
     torque : (motors,) of the joints `actuated`, N m or N.
-    passive_torque : (n,) torques of the passive joints; other entries are overwritten.
+    passive_torque : (n,) torques of the passive joints besides those of the springs of `system`;
+        other entries are overwritten.
     result : (dof,) q'' of the joints `independent`, rad/s^2 or m/s^2.
     mass_matrix : (dof, dof) G^T M G, where q' = G s' for the independent coordinates s.
     bias : (dof,) the torques of the independent joints at s'' = 0, without those of other joints.
@@ -560,8 +572,9 @@ class ConstrainedMomentumSolver(LoopSolver):
     """:class:`.MomentumSolver` of a mechanism with loops: p = G^T M G s', beta and g of the
     independent joints s, with p' = G^T (Q + tau_ext) - beta.
 
-    state : (2, dof) s and s'. result : (3, dof) p, beta, g. Applied wrenches and the motion of the
-    base do not count. In other respects as :class:`ConstrainedInverseDynamicsSolver`.
+    state : (2, dof) s and s'. result : (3, dof) p, beta, g, the latter two with the torques of
+    passive springs and dampers. Applied wrenches and the motion of the base do not count. In other
+    respects as :class:`ConstrainedInverseDynamicsSolver`.
     """
 
     update: Callable[[], int]

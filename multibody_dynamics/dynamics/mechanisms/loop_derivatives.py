@@ -49,6 +49,7 @@ from ..rigid import (
     inverse_dynamics_derivatives,
     inverse_dynamics_derivatives_cycle,
     mass_matrix_factors,
+    passive_slopes,
 )
 from . import loop_recursion as at
 from .closed_chain_model import ClosedChainModel, at_states
@@ -92,6 +93,7 @@ fill_jacobian, forward_recursion = at.fill_jacobian, at.forward_recursion
 move, move_rows, work = at.move, at.move_rows, at.work
 add_product, add_reduced = at.add_product, at.add_reduced
 forward_dynamics, spatial_cycle, BINOMIAL = at.forward_dynamics, at.spatial_cycle, at.BINOMIAL
+load_springs, SPRINGS = at.load_springs, at.SPRINGS
 DOF, KEPT, JOINTS, SIDES = at.DOF, at.KEPT, at.JOINTS, at.SIDES
 INDEPENDENT, ACTUATED, PASSIVE = at.INDEPENDENT, at.ACTUATED, at.PASSIVE
 REDUCTION, INERTIA = at.REDUCTION, at.INERTIA
@@ -130,6 +132,11 @@ def _inverse(
     inverse_dynamics_derivatives_cycle(
         parents, joints, gravity, motion, applied, trig, bodies, subtrees, of_tree
     )
+    load_springs(0, plan, motion, w, torque[0])
+    for p in range(plan[PASSIVE], plan[SIDES]):
+        i = plan[p]
+        of_tree[0, i, i] += vectors[SPRINGS, i]
+        of_tree[1, i, i] += vectors[SPRINGS + 2, i]
     for k in range(3):
         fill_reduction(k, plan, G, w)
     for k in range(3):  # ds^(k) changes q^(j) by C(j, k) G^(j - k) ds^(k)
@@ -254,6 +261,12 @@ def _inverse_derivatives(
     rows, results = {"q": q, "qd": qd, "qdd": qdd}, solver.inverse_results
     found = at_states(model, solver, solver.inverse, results, rows, wrenches, base)
     return InverseDynamicsDerivatives(*found)
+
+
+@answers(passive_slopes, ClosedChainModel)
+def _passive_slopes(model: ClosedChainModel, q: Any) -> Array:
+    still, unloaded = np.zeros(model.n), model.with_gravity((0.0, 0.0, 0.0))
+    return np.stack(inverse_dynamics_derivatives(unloaded, q, still, still)[:2])
 
 
 @answers(forward_dynamics_derivatives, ClosedChainModel)

@@ -24,7 +24,8 @@ passive joints p, [K12] (56), (57),
 
     A_p^T lambda = Q_p - tau_p,    tau_a = Q_a - A_a^T lambda,
 
-and their time derivatives, again with one factorisation. If the loops have more motors than degrees
+and their time derivatives, again with one factorisation. Q includes what springs and dampers at
+passive joints ask for, K (q - q0) + D q'. If the loops have more motors than degrees
 of freedom, the torques of least norm satisfy also A v = 0 with v_a = tau_a, [K12] (62)-(64), and
 the multipliers of least norm A_p v = lambda, [K12] (59).
 
@@ -126,7 +127,8 @@ TRIG = 21  # two: of the links
 START = 23  # a closed configuration, from which far ones are approached
 TREE_TRIG = 24  # two
 STRIDES = 26  # of each independent coordinate, rad or m
-VECTORS = 27
+SPRINGS = 27  # three: stiffness, rest and damping of each joint
+VECTORS = 30
 
 # Columns of the row REPORT
 PROBLEM = 0
@@ -614,6 +616,16 @@ def distribute(k, plan, w, result):
 
 
 @uncounted
+def load_springs(k, plan, motion, w, torque):
+    """Add the k-th derivative of K (q - q0) + D q' of the passive joints to `torque` (n,)."""
+    K, rest, D = w.vectors[SPRINGS], w.vectors[SPRINGS + 1], w.vectors[SPRINGS + 2]
+    for p in range(plan[PASSIVE], plan[SIDES]):
+        i = plan[p]
+        bent = motion[0, i] - rest[i] if k == 0 else motion[k, i]
+        torque[i] += K[i] * bent + D[i] * motion[k + 1, i]
+
+
+@uncounted
 def withhold(results, first):
     """Let no stale number pass for the result of a state that has failed, or of one after it."""
     for k in range(first, results.shape[0]):
@@ -645,6 +657,7 @@ def _inverse_dynamics(
             return k
         _body_fixed_cycle(parents, joints, gravity, 2, motions[k], applied, trig, bodies, torques)
         for order in range(3):
+            load_springs(order, plan, motions[k], w, torques[order])
             distribute(order, plan, w, results[k])
     return states.shape[0]
 
@@ -773,6 +786,7 @@ def _forward_dynamics(
             withhold(results, k)
             return k
         spatial_cycle(parents, joints, gravity, 0, motion, applied, trig, bodies, of_tree)
+        load_springs(0, plan, motion, w, of_tree[0])
         mass_matrix_recursion(parents, joints, bodies, composite, M_tree)
         fill_reduction(0, plan, G, w)
         if not solve_reduced(plan, M_tree, G, reduced, torques[k], results[k], motion, w):
@@ -846,6 +860,8 @@ def _momentum(
         fill_jacobian(1, plan, links, link_bodies, wrenches, w)
         store_trig(joints, motion, trig)
         momentum_recursion(parents, joints, gravity, trig, motion, passes, of_tree)
+        load_springs(0, plan, motion, w, of_tree[1])
+        load_springs(0, plan, motion, w, of_tree[2])
         reduce_row(plan, of_tree[0], result[0], w)
         for r in range(plan[KEPT]):
             for c in range(plan[JOINTS]):

@@ -10,11 +10,12 @@ the cut joints: two frames, and the screws that remain free between them. Other 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +25,12 @@ from ..core import (
     IndependentCopies,
     ModelError,
     as_array,
+    as_mapping,
     as_real,
     check_sequence,
+    exactly,
     read_only,
+    rebuilt,
     refused_as,
 )
 from ..lie import se3
@@ -169,6 +173,17 @@ class ConstraintMatrix:
         object.__setattr__(self, "row_names", names)
 
 
+class PassiveSpring(NamedTuple):
+    """A linear spring with a damper at a joint without a motor: its torque is -K (q - q0) - D q'.
+
+    stiffness : K, N m/rad or N/m. rest : q0, rad or m. damping : D, N m s/rad or N s/m.
+    """
+
+    stiffness: float = 0.0
+    rest: float = 0.0
+    damping: float = 0.0
+
+
 @dataclass(frozen=True, eq=False)
 class ConstrainedModel:
     """A tree with constraints, and the list of its actuated joints.
@@ -183,8 +198,10 @@ class ConstrainedModel:
     consistency_tolerance : largest accepted violation of the constraints by a motion, relative to
         the terms of the violated equation; for positions in rad and m.
     charts : names of joints that neither move nor have a motor, see :mod:`.ball_charts`.
+    springs : {passive joint: its :class:`PassiveSpring`}.
 
-    Raises ModelError for unknown bodies and joints, a loop within one body, and duplicate names.
+    Raises ModelError for unknown bodies and joints, a loop within one body, duplicate names, and
+    springs at actuated joints, with negative values, NaN or infinity.
     """
 
     tree: MultibodyModel
@@ -193,6 +210,7 @@ class ConstrainedModel:
     rank_tolerance: float = 1e-8
     consistency_tolerance: float = 1e-6
     charts: Sequence[str] = ()
+    springs: Mapping[str, PassiveSpring] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         joints = self.tree.joint_names
@@ -218,6 +236,23 @@ class ConstrainedModel:
         for loop in self.constraints:
             if isinstance(loop, LoopClosure):
                 self._check_loop(loop)
+        with refused_as(ModelError):
+            given = as_mapping("springs", self.springs)
+        springs = {joint: self._checked_spring(joint, spring) for joint, spring in given.items()}
+        object.__setattr__(self, "springs", MappingProxyType(springs))
+
+    def _checked_spring(self, joint: str, spring: PassiveSpring) -> PassiveSpring:
+        what = f"spring of joint '{joint}'"
+        if joint not in self.passive:
+            raise ModelError(
+                f"{what}: not a passive joint; these are {', '.join(self.passive) or 'none'}"
+            )
+        with refused_as(ModelError, what):
+            values = exactly("stiffness, rest, damping", spring, (3,)).tolist()
+        checked = PassiveSpring(*values)
+        if min(checked.stiffness, checked.damping) < 0.0:
+            raise ModelError(f"{what}: stiffness and damping cannot be negative, got {checked}")
+        return checked
 
     def _check_loop(self, loop: LoopClosure) -> None:
         with refused_as(ModelError, f"loop '{loop.name}'"):
@@ -226,6 +261,8 @@ class ConstrainedModel:
             raise ModelError(
                 f"loop '{loop.name}': '{loop.first}' and '{loop.second}' are the same rigid body"
             )
+
+    __reduce__ = rebuilt
 
     @property
     def n(self) -> int:
@@ -262,6 +299,20 @@ class ConstrainedModel:
         return np.array(sorted({self.tree.joint_index(joint) for joint in joints}), dtype=np.int64)
 
     @cached_property
+    def spring_rows(self) -> Array:
+        """(3, n) stiffness, rest and damping of the joints, zero where there is no spring."""
+        rows = np.zeros((3, self.n))
+        for joint, spring in self.springs.items():
+            rows[:, self.tree.joint_index(joint)] = spring
+        return read_only(rows)
+
+    def spring_torques(self, *rows: Array) -> list[Array]:
+        """K (q - q0) + D q' and its rates, which hold the springs along q, q', ... (..., n): as
+        many rows as rates are given."""
+        K, rest, D = self.spring_rows
+        return [K * q + D * qd for q, qd in pairwise((rows[0] - rest, *rows[1:]))]
+
+    @cached_property
     def blocks(self) -> tuple[slice, ...]:
         """The rows of each constraint in A."""
         ends = np.cumsum([0, *(constraint.size for constraint in self.constraints)])
@@ -284,6 +335,10 @@ class ConstrainedModel:
                 )
             else:
                 lines.append(f"constraint '{c.name}': {', '.join(c.row_names or ())}")
+        for joint, (stiffness, rest, damping) in self.springs.items():
+            lines.append(
+                f"spring at '{joint}': stiffness {stiffness:g}, rest {rest:g}, damping {damping:g}"
+            )
         return "\n".join([*lines, "", self.tree.describe()])
 
 

@@ -9,6 +9,8 @@
             second: right_rod, second_frame: {xyz: [0.5, 0, 0], rpy: [0, 0, 0]}}
     actuated: [left, right]             # optional; otherwise all joints have a motor
     assembled: {left: 1.9, left_elbow: 1.9}   # optional; rad or m, other joints at zero
+    passive_springs:                    # optional, as each key; at joints without a motor
+      left_elbow: {stiffness: 20.0, rest: 1.2, damping: 0.1}  # N m/rad, rad, N m s/rad; or N/m ...
 
 The loops are closed near the pose `assembled`, which selects one of several assembly modes.
 
@@ -45,7 +47,7 @@ from ..lie import se3, so3
 from ..model import STANDARD_GRAVITY, MultibodyModel, load_couplings, load_urdf
 from ..model.joints import FREE_SCREWS
 from .closed_chain_model import closed_chain
-from .loops import ConstrainedModel, LoopClosure
+from .loops import ConstrainedModel, LoopClosure, PassiveSpring
 
 _FRAMES = ("first_frame", "second_frame")
 
@@ -71,7 +73,14 @@ def load_mechanism(
     actuated = top.get("actuated")
     if isinstance(actuated, list):  # YAML reads joints called 1 and 2 as numbers
         actuated = [str(x) if str(x) in tree.joint_names else x for x in actuated]
-    return ConstrainedModel(tree, loops, actuated)
+    springs = {
+        str(joint): _spring(entry, f"{where}: passive_springs: '{joint}'")
+        for joint, entry in entries(
+            top.get("passive_springs", {}), f"{where}: passive_springs", (), None
+        ).items()
+    }
+    with refused_as(ModelError, where):
+        return ConstrainedModel(tree, loops, actuated, springs=springs)
 
 
 def load_robot(
@@ -98,6 +107,11 @@ def close_loops(source: str | PathLike[str], tree: MultibodyModel) -> MultibodyM
     """
     data = read_yaml(source)
     if not (isinstance(data, Mapping) and data.get("loops")):
+        if isinstance(data, Mapping) and data.get("passive_springs"):
+            raise InputError(
+                f"{source}: passive_springs: the file has no `loops`, which would determine the "
+                "joints without a motor"
+            )
         return tree
     system = load_mechanism(source, tree)
     pose = np.zeros(tree.n)
@@ -128,6 +142,12 @@ def _loop(name: str, data: Any, where: str) -> LoopClosure:
     except DynamicsError as error:
         text = str(error).removeprefix(f"loop '{name}': ")
         raise InputError(f"{where}: {text}") from None
+
+
+def _spring(data: Any, where: str) -> PassiveSpring:
+    given = entries(data, where, (), PassiveSpring._fields)
+    values = {key: exactly(f"{where}: {key}", x, ()).item() for key, x in given.items()}
+    return PassiveSpring(**values)
 
 
 def _pose(data: Any, where: str) -> Array:

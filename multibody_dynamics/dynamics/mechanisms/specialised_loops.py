@@ -37,6 +37,7 @@ class LoopKernel(SpecialisedKernel):
         for array in (plan[at.HEADER : plan[at.PIVOTS]], parents, links, rows):
             digest.update(array.tobytes())
         digest.update(solver.strides.tobytes())
+        digest.update(solver.springs.tobytes())
         digest.update(repr(solver.system.consistency_tolerance).encode())
         super().__init__(solver.model, moving=moving, structure=digest.hexdigest())
 

@@ -77,6 +77,7 @@ class RecordedLoops:
         )
         size = max(n + m, tree.body_count, at.REPORT_COLUMNS)
         self.vectors: Objects = np.zeros((at.VECTORS, size), dtype=object)
+        self.vectors[at.SPRINGS : at.SPRINGS + 3, :n] = solver.springs
         self.matrices: Objects = np.zeros((at.MATRICES, size, size), dtype=object)
         self._links = parents, links.astype(object), plan
         self._bodies = initial_bodies(self.robot._replace(parents=parents, base=None), "spatial")
@@ -131,10 +132,13 @@ class RecordedLoops:
         return self.robot._replace(state=self.motion, trig=trig)
 
     def compute_torques(self, order: int) -> None:
-        """Q and its first `order` derivatives of the tree, without its constraints."""
+        """Q and its first `order` derivatives of the tree with its passive springs, without its
+        constraints."""
         has_wrenches = bool(self.inputs.wrenches)
         torques, _ = traced_inverse_dynamics(self.tree(), "body", order, has_wrenches)
         self.vectors[at.TORQUE : at.TORQUE + order + 1, : self.n] = torques
+        for k in range(order + 1):
+            at.load_springs(k, self.plan, self.motion, self.work, self.vectors[at.TORQUE + k])
 
     def reduced(self, row: Objects) -> tuple[Objects, Objects]:
         """G^T `row` (dof,) of a row (n,) of the tree, and y (m,) of A_d^T y = row_d."""
@@ -228,6 +232,7 @@ def trace_constrained_momentum(solver: "LoopSolver") -> Program:
     passes = np.zeros((len(parents) + 1, momentum_pass.MOMENTUM_ROW), dtype=object)
     p, beta, _ = of_tree = np.zeros((3, loops.n), dtype=object)
     momentum_pass.momentum_recursion(parents, joints, gravity, trig, motion, passes, of_tree)
+    at.load_springs(0, loops.plan, loops.motion, loops.work, beta)
     momentum, y = loops.reduced(p)
     beta += y @ loops.matrices[1][: loops.m, : loops.n]
     return loops.program(2, {"momentum": momentum, "bias": loops.reduced(beta)[0]})

@@ -15,7 +15,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, partial
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -35,6 +35,7 @@ from ..core import (
     check_sequence,
     exactly,
     read_only,
+    rebuilt,
     refused_as,
     times,
 )
@@ -286,12 +287,7 @@ class MultibodyModel:
             if name in own and (body != own[name].body or np.any(pose != own[name].pose)):
                 raise ModelError(f"frame '{name}': a body or the base has this name; use another")
 
-    def __reduce__(self) -> tuple[Any, tuple[()]]:
-        """Copy and pickle through the constructor, since a mapping proxy cannot be pickled."""
-        values = {item.name: getattr(self, item.name) for item in fields(self)}
-        for key in ("frames", "payloads", "couplings", "locked"):
-            values[key] = dict(values[key])
-        return partial(type(self), **values), ()
+    __reduce__ = rebuilt
 
     def __repr__(self) -> str:
         return f"<MultibodyModel '{self.name}' with {self.n} joints>"
@@ -428,6 +424,11 @@ class MultibodyModel:
 
     def require_tree(self, what: str) -> None:
         """InputError that `what` is not available for a robot with loops, if it has any."""
+
+    @property
+    def has_passive_springs(self) -> bool:
+        """Whether springs or dampers act on joints without a motor."""
+        return False
 
     def spread(self, values: Any) -> Array:
         """Values (..., n) of the coordinates at the joints of the tree, (..., N): with

@@ -66,6 +66,8 @@ from ..rigid import (
     gravity_forces,
     kinetic_energy,
     mass_matrix,
+    passive_slopes,
+    passive_torques,
     potential_energy,
 )
 from .drive_effects import (
@@ -724,6 +726,7 @@ class ElasticRobot(IndependentCopies):
         dampers = self.actuators.damping[joint] @ (self.thetad - qd[joint]) ** 2
         stops = [_end_stop(links, i, self.q[i], qd[i]) for i in range(self.n)]
         lost = -(stops + links[:, STOP_STIFFNESS] * self._depth()) @ qd
+        lost += passive_torques(self.model, self.q, qd)[1, 0] @ qd
         if self.actuators.has_link_friction.any():
             still = np.zeros(self.n)
             rows = [self.q, qd, still, still], [self.joint_torque, still, still]
@@ -781,6 +784,7 @@ class ElasticRobot(IndependentCopies):
         arm.damping[motors, motors] += self.actuators.friction_slope(np.zeros(len(motors)))
         arm.damping[links, links] += self._links[:, LINK_VISCOUS]
         arm.damping[links, links] += self.actuators.link_friction_slope
+        arm.add_link_forces(*passive_slopes(self.model, q))
         return arm
 
     def _stiffest_arm(self, q: Array) -> LinearArm:

@@ -28,6 +28,8 @@ generic_inverse_dynamics          inverse dynamics over any scalars: complex, mp
 higher_order_inverse_dynamics     joint torques with any number of time derivatives
 generic_higher_order_inverse_dynamics  the same over any scalars
 higher_order_kinematics           spatial twists with any number of time derivatives
+passive_torques                   shares of springs and dampers at joints without a motor
+passive_slopes                    their derivatives by q and q' at rest
 passive_inverse_dynamics          u = M q_r'' + C(q, q') q_r' + g (Slotine-Li) with u' and u''
 PassiveInverseDynamicsSolver      the same for the control cycle, and the gradient of x . u
 generic_passive_inverse_dynamics  the same over any scalars
@@ -246,6 +248,7 @@ from .passive_dynamics import (
     passive_inverse_dynamics,
     reference_motion,
 )
+from .passive_springs import passive_slopes, passive_torques
 from .rigid_body import (
     MovingFrame,
     moving_frame,
@@ -295,6 +298,7 @@ __all__ = [
     "BatchInverseDynamics", "specialise_solvers", "inverse_solver", "InverseSolver",
     "higher_order_inverse_dynamics", "generic_higher_order_inverse_dynamics",
     "higher_order_kinematics", "interbody_wrenches", "base_wrench", "passive_inverse_dynamics",
+    "passive_torques", "passive_slopes",
     "PassiveInverseDynamicsSolver", "generic_passive_inverse_dynamics", "reference_motion",
     "ReferenceMotion",
     # matrices of the equations of motion, M q'' + C q' + g = tau

@@ -11,7 +11,12 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import rigid
 from reference import error
 
-MECHANISMS = {"five-bar": five_bar("a", "e"), "delta": delta()}
+SPRINGS = {"b": (20.0, -1.4, 0.5), "d": (9.0, 0.2, 0.0)}
+MECHANISMS = {
+    "five-bar": five_bar("a", "e"),
+    "delta": delta(),
+    "five-bar, springs": five_bar("a", "e").with_springs(**SPRINGS),
+}
 CLOSED = {
     name: dyn.mechanisms.closed_chain(mechanism.system, mechanism.q)
     for name, mechanism in MECHANISMS.items()
@@ -43,7 +48,8 @@ def test_torques_and_rates_are_those_of_the_constrained_tree(name):
 
 @each_mechanism
 def test_the_rate_of_the_momentum_is_the_torque_less_the_bias(name):
-    """p = dT/ds'; p' along the motion, by differences, is Q - beta; g is the torque at rest."""
+    """p = dT/ds'; p' along the motion, by differences, is Q - beta; g is the torque at rest,
+    and that of dampers."""
     model, _, (q, qd, qdd, *_) = case(name)
     solver = rigid.momentum_solver(model)
 
@@ -56,7 +62,8 @@ def test_the_rate_of_the_momentum_is_the_torque_less_the_bias(name):
     p, beta, g = at(0.0)
     assert error(p, rigid.mass_matrix(model, q) @ qd) < 1e-12
     assert error(beta, rigid.inverse_dynamics(model, q, qd, qdd).tau - rate) < 1e-8
-    assert error(g, rigid.gravity_forces(model, q)) < 1e-12
+    dampers = rigid.passive_torques(model, q, qd)[1, 0]
+    assert error(g, rigid.gravity_forces(model, q) + dampers) < 1e-12
 
 
 @each_mechanism
@@ -65,7 +72,9 @@ def test_energies_are_those_of_the_tree(name):
     tree = model.tree
     kinetic, potential = rigid.kinetic_energy, rigid.potential_energy
     assert kinetic(model, *rows[:2]) == pytest.approx(kinetic(tree, *motion[:2]), rel=1e-12)
-    assert potential(model, rows[0]) == pytest.approx(potential(tree, motion[0]), rel=1e-12)
+    stiffness, rest, _ = model.system.spring_rows
+    stored = potential(tree, motion[0]) + 0.5 * stiffness @ (motion[0] - rest) ** 2
+    assert potential(model, rows[0]) == pytest.approx(stored, rel=1e-12)
     np.testing.assert_allclose(model.configuration(rows[0]), motion[0], atol=1e-12)
 
 

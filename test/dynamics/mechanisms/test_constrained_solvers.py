@@ -126,6 +126,27 @@ def test_pinocchio_agrees_on_forward_dynamics(seed, free):
     assert error(found, pinocchio_acceleration(system, q, qd, tau)[chosen]) < 1e-11
 
 
+def test_springs_act_as_joint_torques_in_pinocchio():
+    system, q, qd, tau = closed_tree(2, ())
+    motors, count = system.tree.joint_names[:6], len(system.tree.joint_names) - 6
+    K, rest, D = np.random.default_rng(5).uniform(1.0, 5.0, (3, count))
+    springs = dict(
+        zip(
+            system.tree.joint_names[6:],
+            map(dyn.mechanisms.PassiveSpring, K, rest, D),
+            strict=True,
+        )
+    )
+    sprung = dyn.mechanisms.ConstrainedModel(
+        system.tree, system.constraints, motors, springs=springs
+    )
+    solver = Forward(sprung, q)
+    chosen = sprung.indices(solver.independent)
+    found = solver(q[chosen], qd[chosen], tau[:6])
+    tau[6:] = -K * (q[6:] - rest) - D * qd[6:]
+    assert error(found, pinocchio_acceleration(system, q, qd, tau)[chosen]) < 1e-11
+
+
 PITCH = 0.01
 
 

@@ -100,6 +100,41 @@ def test_errors_name_file_loop_and_key(tmp_path, old, new, message):
         load(tmp_path, LOOPS.replace(old, new, 1))
 
 
+PASSIVE = "passive_springs: {coupler: {stiffness: 20, rest: 0.3, damping: 0.1}, rocker: {}}"
+
+
+def test_passive_springs(tmp_path):
+    system = load(tmp_path, LOOPS + PASSIVE)
+    assert system.springs == {"coupler": (20.0, 0.3, 0.1), "rocker": (0.0, 0.0, 0.0)}
+    assert "spring at 'coupler': stiffness 20, rest 0.3, damping 0.1" in system.describe()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("coupler", "crank", "spring of joint 'crank': not a passive joint; these are coupler"),
+        ("coupler", "elbow", "spring of joint 'elbow': not a passive joint"),
+        ("rest", "offset", "passive_springs: 'coupler': unknown key 'offset'; allowed: stiffness"),
+        ("20", "soft", "passive_springs: 'coupler': stiffness: expected"),
+        ("20", "-20", "spring of joint 'coupler': stiffness and damping cannot be negative"),
+        ("0.3", ".nan", "passive_springs: 'coupler': rest"),
+        ("{coupler", "[coupler", "passive_springs: expected a mapping"),
+    ],
+)
+def test_errors_name_file_joint_and_key_of_a_spring(tmp_path, old, new, message):
+    text = PASSIVE.replace(old, new, 1)
+    text = text[:-1] + "]" if "[" in text else text
+    with pytest.raises(dyn.DynamicsError, match=rf"loops.yaml: .*{message}"):
+        load(tmp_path, LOOPS + text)
+
+
+def test_passive_springs_need_loops(tmp_path):
+    file = tmp_path / "springs.yaml"
+    file.write_text(SPRING + PASSIVE)
+    with pytest.raises(dyn.InputError, match=r"springs.yaml: passive_springs: .* no `loops`"):
+        dyn.mechanisms.close_loops(file, four_bar().system.tree)
+
+
 def test_springs_of_the_motors_in_the_same_file(tmp_path):
     file = tmp_path / "loops.yaml"
     file.write_text(LOOPS + SPRING)

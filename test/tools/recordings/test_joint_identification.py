@@ -16,7 +16,7 @@ from multibody_dynamics.tools import cli
 from multibody_dynamics.tools.recordings import joint_identification
 from multibody_dynamics.tools.recordings.joint_identification import in_sequence, split
 from rejections import assert_rejected
-from robots import CONFIG
+from robots import CONFIG, sprung_five_bar
 
 ROBOT = CONFIG / "robots" / "planar_two_link.urdf"
 SPRINGS = CONFIG / "elastic_joints" / "planar_two_link.yaml"
@@ -57,7 +57,8 @@ def test_recordings_become_a_robot_with_errors_and_a_picture(tmp_path, capsys):
 
 
 def test_the_drives_of_a_five_bar_are_identified_and_written_back(tmp_path, capsys):
-    urdf, springs = (CONFIG / "mechanisms" / f"five_bar.{kind}" for kind in ("urdf", "yaml"))
+    """Springs and dampers at its elbows are known."""
+    urdf, springs = CONFIG / "mechanisms" / "five_bar.urdf", sprung_five_bar(tmp_path)
     model = load_robot(urdf, springs)
     drives = [
         dyn.elastic.SeriesElastic(
@@ -97,6 +98,9 @@ def test_the_drives_of_a_five_bar_are_identified_and_written_back(tmp_path, caps
     assert "base parameters are determined" in capsys.readouterr().out
     assert cli.main(["write-back", str(out), *robot, "-o", str(tmp_path / "back")]) == 0
     again = dyn.load_actuators(tmp_path / "back" / springs.name, model.joint_names)
+    assert load_robot(urdf, tmp_path / "back" / springs.name).passive_springs == (
+        model.passive_springs
+    )
     assert [each.spring.K for each in again.actuators] == pytest.approx([230.0, 180.0], rel=0.02)
     only = ["--only", "springs", "-o", str(tmp_path / "springs")]
     assert cli.main(["identify", files[0], *robot, *only]) == 0

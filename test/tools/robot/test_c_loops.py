@@ -14,11 +14,13 @@ from multibody_dynamics.dynamics import inverse_dynamics
 from multibody_dynamics.dynamics.rigid import gravity_forces, momentum_solver
 from multibody_dynamics.tools.robot.c_loops import with_memory
 from reference import error
+from robots import sprung_five_bar
 
 # Offsets of the motors from the assembled pose, and how far they move in a cycle; the balls of the
 # ankle pass to other charts, at the latest before 1.4 rad
 JUMPS = {
     "five_bar": (0.01, [[0.0, 0.0], [0.2, -0.3], [1.2, -1.2], [0.0, 0.0]]),
+    "five_bar, springs": (0.01, [[0.0, 0.0], [0.2, -0.3], [1.2, -1.2], [0.0, 0.0]]),
     "ankle": (
         1e-3,
         [
@@ -35,13 +37,17 @@ JUMPS = {
 
 
 @pytest.fixture(scope="module", params=JUMPS)
-def mechanism(request):
-    return request.param
+def mechanism(request, tmp_path_factory):
+    """The jumps and the robot."""
+    name = request.param
+    if "springs" in name:
+        name = sprung_five_bar(tmp_path_factory.mktemp("springs"))
+    return JUMPS[request.param], with_loops(name)
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory, mechanism):
-    folder = generated(designed(with_loops(mechanism)), tmp_path_factory.mktemp("loops"))
+    folder = generated(designed(mechanism[1]), tmp_path_factory.mktemp("loops"))
     command = ["cc", *FLAGS, "-shared", "-o", "dynamics.so", "arm_dynamics.c", "-lm"]
     subprocess.run(command, check=True, cwd=folder, timeout=300)
     return ctypes.CDLL(str(folder / "dynamics.so"))
@@ -55,11 +61,11 @@ def call(function, memory, *arrays):
 @needs_compiler
 def test_all_functions_share_where_the_loops_were_closed(library, mechanism):
     """Along a motion, after a jump, and after a position that is out of reach."""
-    model, memory = with_loops(mechanism).model, np.zeros(80)
+    (largest_step, offsets), (model, *_) = mechanism
+    memory = np.zeros(80)
     rng = np.random.default_rng(2)
     refused = []
     momentum, bias, tau, results = np.empty(2), np.empty(2), np.empty(2), np.empty((3, 2))
-    largest_step, offsets = JUMPS[mechanism]
     for offset in offsets:
         for step in rng.uniform(-largest_step, largest_step, (20, 2)):
             state = rng.uniform(-1.0, 1.0, (5, 2))

@@ -18,7 +18,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core import SECOND, Array, BoundCall, DynamicsError, IndependentCopies, record_fields
+from ...core import (
+    SECOND,
+    Array,
+    BoundCall,
+    DynamicsError,
+    IndependentCopies,
+    InputError,
+    record_fields,
+)
 from ...elastic import Actuators
 from ...model import MultibodyModel
 from ...motion import (
@@ -132,6 +140,11 @@ class Arm(IndependentCopies):
         estimator: Any = None,
     ) -> None:
         settings = settings or FlatnessSettings()
+        if settings.gravity_compensated_by_robot and model.has_passive_springs:
+            raise InputError(
+                f"gravity_compensated_by_robot is not available for robot '{model.name}', which "
+                "has springs at joints without a motor; have the controller compensate gravity"
+            )
         self.model, self.actuators = model, actuators
         self.cycle = cycle or ArmSettings()
         self.motion = motion or DesiredMotion(model.joint_names, model.limits, joint_turns(model))

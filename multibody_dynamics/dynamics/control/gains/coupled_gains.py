@@ -40,7 +40,7 @@ from scipy.linalg import expm
 from ...core import Array, IndependentCopies, InputError, as_array, read_only
 from ...elastic import Actuators, rigid_rotors
 from ...model import MultibodyModel
-from ...rigid import gravity_gradient, mass_matrix
+from ...rigid import gravity_gradient, mass_matrix, passive_slopes
 from .joint_gains import (
     ComplexArray,
     Rest,
@@ -108,13 +108,15 @@ def _own_columns(actuators: Actuators) -> tuple[NDArray[np.int64], NDArray[np.in
 class CoupledArm(NamedTuple):
     """An arm near rest with one motor for each joint.
 
-    Attributes: `mass` (n, n), with the rotors of rigid joints; `gravity` (n, n), dg/dq;
-    `motor` B, `stiffness` K and `damping` D (n,), zero at rigid joints; `viscous` (n,); `elastic`,
-    the indices of the elastic joints; `shares` (m, n), of each motor in the torque of its joint.
+    Attributes: `mass` (n, n), with the rotors of rigid joints; `gravity` (n, n), dg/dq; `dampers`
+    (n, n), of passive joints; `motor` B, `stiffness` K and `damping` D (n,), zero at rigid joints;
+    `viscous` (n,); `elastic`, the indices of the elastic joints; `shares` (m, n), of each motor in
+    the torque of its joint.
     """
 
     mass: Array
     gravity: Array
+    dampers: Array
     motor: Array
     viscous: Array
     stiffness: Array
@@ -139,9 +141,9 @@ class CoupledArm(NamedTuple):
             _drive_gains(actuators, joint, drives, w[i] ** 2, 2.0 * w[i])
         mass = mass_matrix(model, q) + np.diag(rigid_rotors(actuators))
         elastic = np.flatnonzero(~actuators.is_rigid)
-        gravity = gravity_gradient(model, q)
+        of_links = gravity_gradient(model, q), passive_slopes(model, q)[1]
         motor, viscous, springs, dampers = rows
-        return cls(mass, gravity, motor, viscous, springs, dampers, elastic, shares), drives
+        return cls(mass, *of_links, motor, viscous, springs, dampers, elastic, shares), drives
 
     @property
     def weight(self) -> Array:
@@ -160,6 +162,7 @@ class CoupledArm(NamedTuple):
         mass[:n, :n], mass[n:, n:] = self.mass, np.diag(self.motor[e])
         spring, damper = (bends * row @ bends.T for row in (self.stiffness, self.damping))
         spring[:n, :n] += self.gravity
+        damper[:n, :n] += self.dampers
         damper += np.diag(np.r_[np.where(is_elastic, 0.0, self.viscous), self.viscous[e]])
         joint[e] = 0.0  # the torque of an elastic joint acts on its motor
         rates = np.linalg.solve(mass, np.hstack((-spring, -damper, joint)))

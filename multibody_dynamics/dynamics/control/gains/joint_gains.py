@@ -49,7 +49,7 @@ from ...elastic import (
     rigid_rotors,
 )
 from ...model import MultibodyModel
-from ...rigid import gravity_forces, gravity_gradient, mass_matrix
+from ...rigid import gravity_forces, gravity_gradient, mass_matrix, passive_slopes
 from .joint_values import FASTEST, SLOWEST, bandwidths, is_possible, per_name
 
 ComplexArray = NDArray[np.complex128]
@@ -635,7 +635,7 @@ def linear_arm(model: MultibodyModel, actuators: Actuators, q: Any, rest: Rest) 
     q = as_array("q", q, (actuators.n,), actuators.joint_names)
     arm = LinearArm(actuators, mass_matrix(model, q))
     arm.stiffness += rest.hessian
-    arm.stiffness[np.ix_(arm.links, arm.links)] += gravity_gradient(model, q)
+    arm.add_link_forces(gravity_gradient(model, q), passive_slopes(model, q)[1])
     arm.damping[arm.motors, arm.motors] += viscous_friction(actuators)
     return arm
 

@@ -36,7 +36,7 @@ from ...core import Array, DynamicsError, IndependentCopies, InputError, compile
 from ...elastic import Actuators, LinearArm, resting_second_outputs
 from ...elastic_arm import ArmScratch, ArmState, ArmTables, arm_slope
 from ...model import MultibodyModel
-from ...rigid import mass_matrix
+from ...rigid import mass_matrix, passive_slopes
 from ..gains.joint_gains import at_rest, check_fit
 from ..signals.derivative_filter import MAX_STEP
 from ..signals.sent_torques import SentTorques
@@ -227,6 +227,7 @@ def _fastest_mode(model: MultibodyModel, actuators: Actuators) -> float:
     q = model.limits.middle
     arm = LinearArm(actuators, mass_matrix(model, q))
     arm.stiffness += at_rest(model, actuators, q, beyond="continue").hessian
+    arm.add_link_forces(*passive_slopes(model, q))
     slope = actuators.friction_slope(np.zeros(len(arm.motors)))
     arm.damping[arm.motors, arm.motors] += slope
     arm.damping[arm.links, arm.links] += actuators.link_friction_slope

@@ -44,7 +44,7 @@ from ...core import Array, InputError, as_array
 from ...elastic import Actuators, LinearArm, MotorFeedforward, StateSpace, rigid_rotors
 from ...elastic_arm import SoftBase, on_base
 from ...model import MultibodyModel
-from ...rigid import gravity_forces, gravity_gradient, mass_matrix
+from ...rigid import gravity_forces, gravity_gradient, mass_matrix, passive_slopes
 from ..controllers.controllers import Controller, LinearFeedback
 from ..controllers.hold_controller import HoldController
 from ..gains.coupled_gains import held_response
@@ -273,6 +273,7 @@ def _plant(
     arm.stiffness[own, own] += rest.hessian * off
     torque = -np.hstack((arm.stiffness[:n, own], arm.damping[:n, own]))
     arm.stiffness[np.ix_(links, links)] += gravity
+    arm.add_link_forces(0.0, passive_slopes(model, q)[1])
     arm.damping[motors, motors] += (1.0 + np.asarray(errors.friction)) * viscous_friction(actuators)
     arm.mass[motors, motors] *= 1.0 + np.asarray(errors.motors)
     return arm.state_space(), torque
@@ -480,7 +481,10 @@ class _Assembly:
         rigid, joint, first = actuators.is_rigid, actuators.joint_of_motor, actuators.first_motor
         viscous = viscous_friction(actuators)
         mass = mass_matrix(law.model, self.q) + np.diag(rigid_rotors(actuators) * rigid)
-        gravity = gravity_gradient(law.model, self.q)
+        gravity, (_, dampers) = (
+            gravity_gradient(law.model, self.q),
+            passive_slopes(law.model, self.q),
+        )
         of_motor = np.where(rigid, viscous[first], 0.0)[:, None]
         sent = self.state["sent"][:m], self.state["sent"][m : 2 * m]
         sums = []
@@ -488,7 +492,7 @@ class _Assembly:
             position, rate = np.vstack((at.q, at.theta)), np.vstack((at.qd, at.thetad))
             loads = self.rest.hessian @ position + self.dampers @ rate
             driving = np.where(rigid[:, None], pushed[first], -loads[:n])
-            bias = gravity @ at.q + of_motor * at.qd
+            bias = gravity @ at.q + dampers @ at.qd + of_motor * at.qd
             sums.append((driving, bias, loads[n:] + viscous[:, None] * at.thetad))
         share = np.where(rigid, 0.0, 0.5)[:, None]
         (driving, bias, load), (driving_before, bias_before, load_before) = sums

@@ -4,13 +4,16 @@
 """Time scaling: slow a motion down uniformly until torques, rates, speeds and deflections stay
 within their limits.
 
-Along the same path s >= 1 times slower, q^(k) scales by s^-k. With the gravity torque g, and N = Q
-- g for the inertial and velocity torques of the given motion (quadratic in the rates of q),
+Along the same path s >= 1 times slower, q^(k) scales by s^-k. With the torque g of gravity and
+passive springs, d of passive dampers, and N = Q - g - d for the inertial and velocity torques of
+the given motion (quadratic in the rates of q),
 
-    Q = g + s^-2 N,    Q' = s^-1 g' + s^-3 N',    Q'' = s^-2 g'' + s^-4 N'',
+    Q = g + s^-1 d + s^-2 N,
+    Q' = s^-1 g' + s^-2 d' + s^-3 N',
+    Q'' = s^-2 g'' + s^-3 d'' + s^-4 N'',
 
-where N, N', N'' come from inverse dynamics without gravity. They and g, g', g'' are computed once
-per instant; each trial of s then costs a few sums and the flat map of springs and motors,
+where N, N', N'' come from inverse dynamics without gravity. All of these are computed once per
+instant; each trial of s then costs a few sums and the flat map of springs and motors,
 :func:`.motor_motion`. Limits on Q' correspond to the torque-rate limits of time-optimal planning
 ([M21], introduction), with the time profile of the motion kept.
 
@@ -41,7 +44,7 @@ from ...core import (
 from ...elastic import Actuators, motor_motion
 from ...model import MultibodyModel
 from ...motion import Reference, Trajectory
-from ...rigid import inverse_dynamics
+from ...rigid import inverse_dynamics, passive_torques
 
 STEP = 5e-3  # s, longest time between the first samples; finer where knots are close
 PER_SEGMENT = 16  # samples between two knots, at least
@@ -378,22 +381,23 @@ class _SampledMotion:
             (name, motor) for name in MOTOR_QUANTITIES for motor in actuators.motor_names
         ]
         self.times: Array = np.empty(0)
-        self.states: Array = np.empty((0, 5, n))  # of the given motion, as the next two
-        self.gravity: Array = np.empty((0, 3, n))
-        self.motion: Array = np.empty((0, 3, n))
+        self.states: Array = np.empty((0, 5, n))  # of the given motion, as the next three
+        self.static, self.damping, self.motion = (np.empty((0, 3, n)) for _ in range(3))
         self.add(_first_samples(reference))
 
     def add(self, times: Array) -> None:
         states = self.reference.sample(times)
         rows = np.moveaxis(states, 1, 0)
         total = np.stack(_all_rates(inverse_dynamics(self.model, *rows)), axis=1)
-        motion = np.stack(_all_rates(inverse_dynamics(self.weightless, *rows)), axis=1)
+        free = np.stack(_all_rates(inverse_dynamics(self.weightless, *rows)), axis=1)
+        springs, dampers = np.swapaxes(passive_torques(self.model, *rows), 1, 2)
         order = np.argsort(np.concatenate((self.times, times)), kind="stable")
         for name, new in (
             ("times", times),
             ("states", states),
-            ("gravity", total - motion),
-            ("motion", motion),
+            ("static", total - free + springs),
+            ("damping", dampers),
+            ("motion", free - springs - dampers),
         ):
             setattr(self, name, np.concatenate((getattr(self, name), new))[order])
 
@@ -402,7 +406,8 @@ class _SampledMotion:
         indices `at`; s = inf: at a standstill."""
         rates = s**-_ORDER
         state = self.states[at] * rates
-        torque = self.gravity[at] * rates[:3] + self.motion[at] * rates[2:]
+        torque = self.static[at] * rates[:3] + self.damping[at] * rates[1:4]
+        torque += self.motion[at] * rates[2:]
         motors = motor_motion(self.actuators, state, torque, self.stiffness, beyond="continue")
         return np.concatenate(
             [

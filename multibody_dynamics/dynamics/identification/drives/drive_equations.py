@@ -46,7 +46,7 @@ from numpy.typing import NDArray
 from ...core import Array, InputError
 from ...elastic import Actuators, BacklashSpring, JointSprings, Positions, SpringColumns
 from ...model import MultibodyModel
-from ...rigid import inverse_dynamics
+from ...rigid import inverse_dynamics, passive_torques
 from ..bodies.joint_friction import JointFriction
 from ..bodies.regressor import inverse_dynamics_regressor
 from ..signals.differentiation import HIGHEST, ZeroPhaseFilter
@@ -85,7 +85,7 @@ class Channel:
         """The number of coefficients: a tabulated term has a size and a velocity, a signal a gain
         and a delay; drift is fitted later and does not count."""
         few = {"coulomb": 2, "stribeck": 2, "load": 1, "signal": 2, "sensor": 1}
-        few |= {"viscous drift": 0, "coulomb drift": 0, "known friction": 0}
+        few |= {"viscous drift": 0, "coulomb drift": 0, "known torque": 0}
         few |= {"positional": 0, "effects": 0}
         few |= {f"link {name}": few[name] for name in OF_LINK if name in few}
         return sum(few.get(name, each.stop - each.start) for name, each in self.blocks.items())
@@ -327,8 +327,8 @@ class DriveEquations:
             carried = np.flatnonzero(self.model.moved_by[:, j]).tolist()
             widths["links"] = 10 * len(carried)
             widths |= {f"payload {name}": 10 for name, b in self.payloads.items() if b in carried}
-            if self.known_friction is not None:
-                widths["known friction"] = 1
+            if self.known_friction is not None or self.model.has_passive_springs:
+                widths["known torque"] = 1
         if kind == "link" and by_spring:
             widths["positional"] = 2
         if kind != "spring":
@@ -427,7 +427,7 @@ class DriveEquations:
         for j in lacking[~has.q[lacking]].tolist():
             links[:, :, j] = motors[:, :, self.motors_of(j)[0]]
         assert self.actuators is not None
-        predicted = inverse_dynamics(self.model, *links).tau + self._known(links[1])
+        predicted = inverse_dynamics(self.model, *links).tau + self._friction(links[1])
         for j in lacking.tolist():
             i, spring = self.motors_of(j)[0], self.actuators.actuators[j].series_spring
             assert spring is not None
@@ -469,7 +469,7 @@ class DriveEquations:
         own = state.bristles.get((side, k))
         return self.nodes[side][k].coulomb(v) if own is None else own[part]
 
-    def _known(self, qd: Array) -> Array:
+    def _friction(self, qd: Array) -> Array:
         """The known friction (k, n) of the links."""
         return np.zeros_like(qd) if self.known_friction is None else self.known_friction.torque(qd)
 
@@ -532,8 +532,10 @@ class DriveEquations:
                 state.slip[j][part],
                 of_load=channel.kind == "motor",
             )
-        if "known friction" in channel.blocks:
-            columns["known friction"] = self._known(state.links[1, part])[:, j, None]
+        if "known torque" in channel.blocks:
+            q, qd = state.links[:2, part]
+            known = self._friction(qd) + passive_torques(self.model, q, qd)[:, 0].sum(axis=0)
+            columns["known torque"] = known[:, j, None]
         if "links" in channel.blocks:
             carried = np.flatnonzero(self.model.moved_by[:, j]).tolist()
             used = np.concatenate([np.arange(10 * i, 10 * i + 10) for i in carried])

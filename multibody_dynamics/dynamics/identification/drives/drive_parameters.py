@@ -203,7 +203,7 @@ class Coefficients:
             d = at[f"{joint}.sensor delay"]
             x = theta[d]
             return np.array([1.0, x, x**2 / 2.0]), [d], np.array([[0.0], [1.0], [x]])
-        if name == "known friction":
+        if name == "known torque":
             return np.ones(1), [], np.zeros((1, 0))
         if name == "spring":
             where = self._of_springs(channel.joint)
