@@ -410,7 +410,7 @@ def test_time_in_which_the_simulator_is_suspended_does_not_end_lockstep(ros, tmp
 
     count = len(simulation.links) + 300
     ros.until(lambda: len(simulation.links) > count, "lockstep", answer)
-    ros.spin(0.1)  # it waits now
+    ros.until(lambda: "simulated time waits" in node.output, "the line that it waits")
     node.send(SIGSTOP)
     answer()
     ros.spin(6.0)
