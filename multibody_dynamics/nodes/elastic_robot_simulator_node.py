@@ -43,6 +43,7 @@ from .simulator.simulator_parameters import SimulatorParameters
 from .simulator.simulator_plant import OverloadCounter, make_robot
 
 SILENT = 1.0  # s without a command in lockstep, after which the simulator says that it waits
+PARTS = 10  # of this time, or of a shorter timeout
 
 Due = tuple[PlantCommand, bool] | None
 """The command that the motors execute and whether it is stale; None: the brakes are engaged."""
@@ -219,14 +220,7 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
             if answered:
                 log.info(f"{commands.topic} has arrived: in lockstep again")
         else:
-            answered = commands.wait(self._stamp, min(timeout, SILENT))
-            if not answered and timeout > SILENT:
-                log.warning(
-                    f"no {commands.topic} for {SILENT:g} s: simulated time waits for it,"
-                    f" {timeout:g} s at most (lockstep_timeout)",
-                    throttle_duration_sec=10.0,
-                )
-                answered = commands.wait(self._stamp, timeout - SILENT)
+            answered = self._awaited(timeout)
             if not answered:
                 log.error(
                     f"no {commands.topic} for {timeout:g} s: not in lockstep until the next one"
@@ -234,6 +228,21 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
                 )
         self._late = commands.newest
         return answered
+
+    def _awaited(self, timeout: float) -> bool:
+        """Whether the newest state is answered within `timeout` s. They are counted in parts: while
+        this process is suspended, only one part passes, and queued answers are read after it."""
+        topic, part = self._commands.topic, min(timeout, SILENT) / PARTS
+        for k in range(round(timeout / part)):
+            if self._commands.wait(self._stamp, part):
+                return True
+            if k + 1 == PARTS and timeout > SILENT:
+                self.get_logger().warning(
+                    f"no {topic} for {SILENT:g} s: simulated time waits for it,"
+                    f" {timeout:g} s at most (lockstep_timeout)",
+                    throttle_duration_sec=10.0,
+                )
+        return False
 
     def _safe_command(self) -> str:
         """What the motors do without commands."""

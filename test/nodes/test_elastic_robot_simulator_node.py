@@ -398,6 +398,28 @@ def test_lost_real_time_is_reported_and_the_stamps_continue_with_the_clock(ros, 
     ros.until(lambda: ros.diagnosis(": real time")[1].endswith("Hz"), "real time again")
 
 
+def test_time_in_which_the_simulator_is_suspended_does_not_end_lockstep(ros, tmp_path):
+    options = {"lockstep": True, "publish_clock": True, "lockstep_timeout": 5.0}
+    node = ros.start(NODE, settings(tmp_path, "motor_command", update_rate=100.0, **options))
+    simulation = Simulation(ros, "motor_command")
+    theta, hold = plant().theta.copy(), plant().motor_torque.copy()
+
+    def answer() -> None:
+        stamp = stamp_of(simulation.links[-1])
+        simulation.command.publish(motor_message(stamp, positions=theta, effort=hold))
+
+    count = len(simulation.links) + 300
+    ros.until(lambda: len(simulation.links) > count, "lockstep", answer)
+    ros.until(lambda: "simulated time waits" in node.output, "the line that it waits")
+    node.send(SIGSTOP)
+    answer()
+    ros.spin(6.0)
+    node.send(SIGCONT)
+    count = len(simulation.links) + 100
+    ros.until(lambda: len(simulation.links) > count, "states again", answer)
+    assert "not in lockstep" not in node.output
+
+
 def test_in_lockstep_time_waits_and_every_command_acts_one_period_after_its_state(ros, tmp_path):
     rate, count = 100.0, 30
     step = round(SECOND / rate)

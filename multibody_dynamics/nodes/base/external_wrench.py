@@ -115,8 +115,9 @@ class ExternalWrench:
         )
         J = jacobian(model, q, link, representation="spatial")
         torque = np.abs(J.T @ world[0])
-        if (torque > limit).any():
-            k = int(np.argmax(torque / limit))
+        beyond = ~(torque <= limit) & (limit < np.inf)  # also if their sum is not a number
+        if beyond.any():
+            k = int(np.argmax(np.where(beyond, torque / limit, 0.0)))
             raise MessageError(
                 "too large",
                 f"'{model.joint_names[k]}' would have to hold {torque[k]:.4g} (N m or N) against"

@@ -402,7 +402,7 @@ def read_wrench(message: WrenchStamped) -> Array:
     """(6,) wrench (m, f): moment first here, whereas the message has the force first."""
     force, torque = message.wrench.force, message.wrench.torque
     wrench = np.array([torque.x, torque.y, torque.z, force.x, force.y, force.z])
-    if len(unusable(wrench)):
+    if not np.isfinite(wrench).all():
         raise MessageError("not finite", f"the wrench (m, f) is {wrench}")
     return wrench
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ...dynamics.core import InputError, read_yaml
+from ...dynamics.core import read_yaml
 
 PARAMETERS = "ros__parameters"
 OPTION = "--params-file"
@@ -24,12 +24,10 @@ def missed_sections(file: Path, node: str) -> list[str]:
     """The sections for a node with the name of `node`, a full name such as '/left/arm', but in
     another namespace; none if another section with this name is for `node` itself.
 
-    rcl ignores them in silence. Files that are not valid are left to rcl.
+    rcl ignores them in silence. Raises InputError for a file that is not valid, or gives a key
+    twice.
     """
-    try:
-        sections = list(_sections(read_yaml(file), ""))
-    except InputError:
-        return []
+    sections = list(_sections(read_yaml(file), ""))
     name = node.rpartition("/")[2]
     named = [section for section in sections if section.rpartition("/")[2] == name]
     return [] if any(_is_for(section, node) for section in named) else named

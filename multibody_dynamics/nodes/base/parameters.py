@@ -15,6 +15,7 @@ set, read or described by name.
 
 import dataclasses
 import math
+import re
 import sys
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -49,6 +50,7 @@ TYPES = {
     tuple[float, ...]: Parameter.Type.DOUBLE_ARRAY,
     tuple[int, ...]: Parameter.Type.INTEGER_ARRAY,
 }
+NEEDS_POINT = re.compile("of type 'INTEGER.* expecting type 'DOUBLE")
 NAMES_WITHOUT_QUOTES = {
     (Parameter.Type.STRING, Parameter.Type.INTEGER),
     (Parameter.Type.STRING_ARRAY, Parameter.Type.INTEGER_ARRAY),
@@ -173,7 +175,7 @@ class ParameterServer(Generic[P]):
                 name, kind if value in ([], None) else value, _descriptor(self._fields[name])
             )
         except (InvalidParameterTypeException, InvalidParameterValueException) as error:
-            hint = "; write 1.0, not 1" if "'INTEGER" in str(error) else ""
+            hint = "; write 1.0, not 1" if NEEDS_POINT.search(str(error)) else ""
             raise ParameterError(f"parameter '{name}': {error}{hint}") from None
         if found.type_ == Parameter.Type.NOT_SET:
             # rclpy cannot infer the type of an empty list, so only the type was declared; with a
@@ -198,7 +200,12 @@ class ParameterServer(Generic[P]):
             if not (node.has_parameter(name) or name.startswith("qos_overrides.")):
                 log.warning(f"ignored {self._unknown(name)}")
         name, full = node.get_name(), node.get_fully_qualified_name()
-        missed = {file: missed_sections(file, full) for file in parameter_files(sys.argv)}
+        missed = {}
+        for file in parameter_files(sys.argv):
+            try:
+                missed[file] = missed_sections(file, full)
+            except InputError as error:  # rcl has read it, such as the last of two values
+                log.warning(str(error))
         for file, sections in missed.items():
             for section in sections:
                 log.warning(

@@ -121,7 +121,10 @@ def load_model(p: RobotParameters, description: str = "") -> MultibodyModel:
     if file is not None:
         model = load_urdf(file, gravity, **part)
     else:
-        model = parse_urdf(p.robot_description or description, gravity, **part)
+        try:
+            model = parse_urdf(p.robot_description or description, gravity, **part)
+        except ModelError as error:
+            raise ModelError(f"robot_description: {error}") from None
     return close_loops(springs, model) if springs else model
 
 
@@ -135,9 +138,9 @@ def locked_positions(p: RobotParameters) -> dict[str, float]:
         try:
             held[name] = float(position or 0.0)
         except ValueError:
-            raise ParameterError(
-                f"locked_joints: '{text}' is neither 'name' nor 'name=position'"
-            ) from None
+            held[name] = np.nan
+        if not np.isfinite(held[name]):
+            raise ParameterError(f"locked_joints: '{text}' is neither 'name' nor 'name=position'")
     return held
 
 

@@ -35,7 +35,7 @@ from lifecycle_msgs.srv import ChangeState
 from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.context import Context
 from rclpy.duration import Duration
-from rclpy.exceptions import InvalidHandle
+from rclpy.exceptions import InvalidHandle, ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.impl.rcutils_logger import RcutilsLogger
@@ -442,10 +442,11 @@ def initialise(arguments: Sequence[str]) -> None:
 
 
 def create(node_class: Callable[[], ManagedNode[P]]) -> ManagedNode[P]:
-    """A new node; ParameterError if the middleware refuses it, for example for lack of keys."""
+    """A new node; ParameterError if the middleware refuses it, for example for lack of keys, or one
+    of the parameters that rclpy declares, such as use_sim_time."""
     try:
         return node_class()
-    except RCLError as error:
+    except (RCLError, ParameterException) as error:
         raise ParameterError(_one_line(error)) from None
 
 

@@ -121,6 +121,7 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
 
     def check(self) -> None:
         super().check()
+        self._require_unique("stream_topics")
         for topic in self.stream_topics:
             if topic not in self.streams:
                 raise ParameterError(

@@ -3,15 +3,17 @@
 
 """The plant of the simulator, created from parameters, and the monitor of its limits."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...dynamics.control import inertias_felt
-from ...dynamics.core import Array
+from ...dynamics.core import Array, ModelWarning
 from ...dynamics.elastic import Actuators
 from ...dynamics.model import MultibodyModel
+from ...dynamics.motion import distance_to_limits
 from ...dynamics.plant import DriveEffects, ElasticRobot, EndStops, MotorDrive, Plant, load_effects
 from ...simulation.mujoco_robot import MujocoRobot
 from ..base.parameters import ParameterError
@@ -53,6 +55,9 @@ def make_robot(p: SimulatorParameters) -> SimulatedRobot:
     if p.initial_positions:
         home = np.zeros(model.n)
         home[joints] = _per_joint("initial_positions", p.initial_positions, model)
+        for j in np.flatnonzero(distance_to_limits(model.limits, home) < 0.0):
+            text = f"initial_positions: '{model.joint_names[j]}' at {home[j]:g} rad or m is outside"
+            warnings.warn(f"{text} its limits", ModelWarning, stacklevel=2)
     else:
         home = start_position(model)
     viscous = np.zeros(model.n)

@@ -202,7 +202,10 @@ class Quintic(PiecewisePolynomial):
 
 def test_a_law_whose_torque_does_not_increase_is_refused_before_anything_is_computed():
     for law, says in (
-        (Quintic(300.0, 0.0, 0.0, 0.0, -2e5), "must increase .* at -?3.08 its stiffness is -8.999e"),
+        (
+            Quintic(300.0, 0.0, 0.0, 0.0, -2e5),
+            "must increase .* at -?3.08 its stiffness is -8.999e",
+        ),
         (Quintic(300.0, 0.0, 0.0, 0.0, np.nan), "its stiffness is nan"),
         (Quintic(-300.0, travel=(-0.1, 0.1)), "its stiffness is -300"),
         (Quintic(300.0, 0.0, -30.0, 0.0, 3.0), "infinite travel must not soften, as it does at"),

@@ -66,6 +66,15 @@ class TestExternalWrench:
         assert not contact.expire(SECOND + SECOND // 5, 0.1)
         assert not contact.advance(0.001, 0.0, np.zeros((3, 7))).any()
 
+    @pytest.mark.filterwarnings("ignore::RuntimeWarning")
+    def test_a_wrench_that_no_number_can_hold_is_beyond_every_limit(self):
+        contact = ExternalWrench(panda())
+        message = touch("panda_link8", SECOND, 0.0)
+        force, torque = message.wrench.force, message.wrench.torque
+        force.y, force.z, torque.y, torque.z = 1.7e308, -1.7e308, 1.7e308, 1.7e308  # inf - inf
+        with pytest.raises(MessageError, match="would have to hold nan"):
+            contact.accept(message, np.zeros(7), np.full(7, 100.0))
+
     def test_unusable_wrenches_are_rejected(self):
         contact = ExternalWrench(panda())
         body = panda().body_names[2]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from multibody_dynamics.dynamics.core import InputError
 from multibody_dynamics.nodes.base.parameter_files import missed_sections, parameter_files
 
 VALUES = "{ros__parameters: {gain: 1.0}}"
@@ -36,7 +37,6 @@ def test_parameter_files_are_found_among_the_arguments():
         ("arm: 3", []),
         ("- 1", []),
         ("", []),
-        ("a: [", []),
     ],
 )
 def test_sections_with_the_name_of_the_node_in_other_namespaces(tmp_path, text, missed):
@@ -49,4 +49,16 @@ def test_a_section_without_namespace_is_for_a_node_without_namespace(tmp_path):
     file = tmp_path / "parameters.yaml"
     file.write_text(f"arm: {VALUES}")
     assert missed_sections(file, "/arm") == []
-    assert missed_sections(tmp_path / "none.yaml", "/arm") == []
+
+
+def test_a_file_that_is_not_valid_or_gives_a_key_twice_is_refused(tmp_path):
+    file = tmp_path / "parameters.yaml"
+    for text, says in (
+        ("a: [", "not valid YAML"),
+        ("/**: {ros__parameters: {gain: 1.0, gain: 2.0}}", "'gain' is given twice"),
+    ):
+        file.write_text(text)
+        with pytest.raises(InputError, match=f"parameters.yaml: .*{says}"):
+            missed_sections(file, "/arm")
+    with pytest.raises(InputError, match=r"none\.yaml"):
+        missed_sections(tmp_path / "none.yaml", "/arm")

@@ -55,6 +55,7 @@ def test_the_parameters_choose_a_part_of_the_robot():
 def test_a_position_that_is_no_number_is_named():
     assert_rejected(
         (lambda: loaded(locked_joints=("finger=open",)), "'finger=open' neither", ParameterError),
+        (lambda: loaded(locked_joints=("finger=nan",)), "'finger=nan' neither", ParameterError),
         (lambda: loaded(locked_joints=("thumb",)), "no joint 'thumb'", dyn.ModelError),
         (lambda: loaded(locked_joints=("finger=0.1", "finger")), "'finger' occurs", ParameterError),
     )

@@ -267,6 +267,8 @@ def test_parameters_are_checked_for_consistency_and_some_are_fixed(ros):
     [
         ({"gain": 3.0}, "gain"),
         ({"gain": 1}, "expecting type 'DOUBLE': gain; write 1.0, not 1"),
+        ({"autostart": 1}, "expecting type 'BOOL': autostart\n"),
+        ({"use_sim_time": "yes"}, "expecting type 'BOOL': use_sim_time"),
         ({"executor": 1}, "executor is '1'; choose from events, single"),
         ({"names": [1.5]}, "expecting type 'STRING_ARRAY': names"),
         ({"gain": 2.0, "ceiling": 1.0}, "gain 2.0 is above ceiling 1.0"),

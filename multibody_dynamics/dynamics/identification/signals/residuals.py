@@ -13,6 +13,8 @@ import numpy as np
 
 from ...core import Array, InputError, as_array
 
+ROUNDING = 1e-12  # of the mean: what filters leave of a constant signal
+
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
@@ -99,7 +101,13 @@ class Residuals:
     @property
     def deviation(self) -> Array:
         """(n,) standard deviation of the measured values."""
-        return np.asarray(np.sqrt(self.spread[1, 1] / max(self.count, 1)))
+        return self._deviations[1]
+
+    @property
+    def _deviations(self) -> Array:
+        """(2, n) of predicted and measured values; 0 where only rounding has changed them."""
+        found = np.sqrt(self.spread[[0, 1], [0, 1]] / max(self.count, 1))
+        return np.where(found > ROUNDING * np.abs(self.mean), found, 0.0)
 
     @property
     def normalized(self) -> Array:
@@ -119,7 +127,7 @@ class Residuals:
         """(n,) correlation of predicted and measured values; NaN where either is constant."""
         size = np.sqrt(self.spread[0, 0] * self.spread[1, 1])
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(size > 0.0, self.spread[0, 1] / size, np.nan)
+            return np.where((self._deviations > 0.0).all(axis=0), self.spread[0, 1] / size, np.nan)
 
     def figures(self, names: Sequence[str]) -> dict[str, dict[str, float]]:
         """All statistics as floats, by name of the signal."""
