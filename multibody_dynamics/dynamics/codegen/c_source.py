@@ -114,8 +114,8 @@ def statements(
 
     for k, (operation, first, second) in enumerate(program.nodes):
         if operation in SIGNS:
-            sign = SIGNS[operation]
-            yield f"const {precision} v{k} = {operand(first)} {sign} {operand(second)};"
+            a, b = operand(first), operand(second)
+            yield f"const {precision} v{k} = {a} {SIGNS[operation]} {b};"
         elif operation in FUNCTIONS:
             kind = "" if lane else f"const {precision} "
             yield f"{kind}v{k}{lane} = {FUNCTIONS[operation]}{suffix}({operand(first)});"
