@@ -49,7 +49,7 @@ def sprung_five_bar(folder: Path) -> Path:
     own = (CONFIG / "mechanisms" / "five_bar.yaml").read_text()
     file = folder / "five_bar.yaml"
     file.write_text(
-        f"{own}\npassive_springs: {{left_elbow: {{stiffness: 20.0, rest: -1.3, damping: 0.2}},"
+        f"{own}\npassive_springs: {{left_elbow: {{stiffness: 5.0, rest: -1.5, damping: 0.1}},"
         " right_elbow: {stiffness: 5.0, rest: 0.7}}\n"
     )
     return file

@@ -134,7 +134,7 @@ class LoopSolver(SpecialisingSolver):
     def set_model(self, model: MultibodyModel) -> None:
         """As :meth:`.ModelSolver.set_model`, for a tree or for a robot with these loops."""
         is_tree = model.joint_names == self.model.joint_names
-        if not is_tree and model.passive_springs != self.system.springs:
+        if not is_tree and getattr(model, "passive_springs", {}) != self.system.springs:
             raise InputError(
                 f"the passive springs of robot '{model.name}' differ from those of "
                 f"'{self.model.name}'; make a new {type(self).__name__} for it"

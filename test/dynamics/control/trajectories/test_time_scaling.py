@@ -24,6 +24,7 @@ from multibody_dynamics.dynamics.elastic import (
     load_actuators,
     motor_motion,
 )
+from multibody_dynamics.dynamics.mechanisms import load_robot
 from multibody_dynamics.dynamics.motion import (
     Reference,
     Trajectory,
@@ -33,7 +34,7 @@ from multibody_dynamics.dynamics.motion import (
 )
 from multibody_dynamics.dynamics.rigid import gravity_forces, inverse_dynamics, mass_matrix
 from rejections import assert_rejected
-from robots import CONFIG, panda, two_link_planar
+from robots import CONFIG, panda, sprung_five_bar, two_link_planar
 
 READY = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.5])
 
@@ -150,6 +151,20 @@ def swing() -> tuple[Trajectory, Actuators]:
     spring = SeriesElastic(Motor(0.1), LinearSpring(900.0))
     joints = Actuators(model.joint_names, (spring, spring))
     return interpolate(model.joint_names, t, points), joints
+
+
+def test_passive_springs_and_dampers_scale_each_by_its_power_of_time(tmp_path):
+    springs = sprung_five_bar(tmp_path)
+    model = load_robot(CONFIG / "mechanisms" / "five_bar.urdf", springs)
+    joints = load_actuators(springs, model.joint_names)
+    reference = interpolate(model.joint_names, [0.0, 0.4], [model.home, model.home + 0.2])
+    limits = MotionLimits.of_robot(model, joints)
+    motion = time_scaling._SampledMotion(reference, model, joints, limits, None)
+    states = slow_down(reference, 1.7).sample(1.7 * motion.times)
+    expected, found = inverse_dynamics(model, *np.moveaxis(states, 1, 0)), motion.values(1.7)
+    for k in range(2):
+        size = np.abs(expected[k]).max()
+        np.testing.assert_allclose(found[:, 2 * k : 2 * k + 2], expected[k], atol=1e-10 * size)
 
 
 @pytest.mark.parametrize(("needed", "expected"), [(1.1, "first"), (1.5, "second")])
