@@ -70,7 +70,8 @@ def test_all_functions_share_where_the_loops_were_closed(library, mechanism):
         for step in rng.uniform(-largest_step, largest_step, (20, 2)):
             state = rng.uniform(-1.0, 1.0, (5, 2))
             state[0] = model.home + offset + step
-            call(library.arm_inverse_dynamics_2, memory, *state, *results)
+            rows = [(ctypes.c_void_p * 1)(each.ctypes.data) for each in (state, results)]
+            library.arm_torques_along(ctypes.c_void_p(memory.ctypes.data), 1, *rows)
             call(library.arm_gravity_forces, memory, state[0], tau)
             call(library.arm_momentum, memory, state[0], state[1], momentum, bias)
             if not model.reaches(state[0]):
