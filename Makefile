@@ -29,10 +29,11 @@ demo-mujoco:
 
 # Tests with ROS nodes run by themselves: others that compile for seconds would hold them up.
 # They mostly wait: three at a time keep two cores busy. The longest start first, see LONGEST in
-# test/conftest.py, and each process takes the next one when it is free.
+# test/conftest.py, and each process takes the next one when it is free. A process that hangs in the
+# middleware, where no signal reaches Python, is ended.
 test: lint
 	$(PYTEST) -m "not ros" -n 2 --dist worksteal
-	$(PYTEST) -m ros -n 3 --maxschedchunk 1
+	$(PYTEST) -m ros -n 3 --maxschedchunk 1 --timeout 600 --timeout-method thread
 
 pythons:
 	scripts/pythons.sh

@@ -299,11 +299,12 @@ def test_yaml_blocks_can_be_read(tmp_path, ros_domain_id):
                 assert len(content) == 1
                 assert dyn.model.load_couplings(file)
             elif "loops" in content:
-                rods = dyn.model_from_screws(
-                    [-1, -1], [dyn.revolute((0, 0, 1))] * 2, [np.eye(4)] * 2, [np.eye(6)] * 2,
-                    joint_names=("left", "right"), body_names=("left_rod", "right_rod"),
+                arms = dyn.model_from_screws(
+                    [-1, 0, -1, 2], [dyn.revolute((0, 0, 1))] * 4, [np.eye(4)] * 4, [np.eye(6)] * 4,
+                    joint_names=("left", "left_elbow", "right", "right_elbow"),
+                    body_names=("left_arm", "left_rod", "right_arm", "right_rod"),
                 )  # fmt: skip
-                assert dyn.mechanisms.load_mechanism(file, rods).constraints
+                assert dyn.mechanisms.load_mechanism(file, arms).constraints
             elif "effects" in content:
                 dyn.plant.load_effects(file)
             elif "bodies" in content:

@@ -61,8 +61,10 @@ Start = Callable[..., tuple[Node, parameters.ParameterServer[Any]]]
 
 
 @pytest.fixture
-def start(ros_domain_id: int) -> Iterator[Start]:
-    """Creates a node with these ROS arguments, and declares its parameters."""
+def start(ros_domain_id: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
+    """Creates a node with these ROS arguments, and declares its parameters. It meets no others:
+    Fast DDS has deadlocked when one was destroyed while it was discovered."""
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF")
     context = rclpy.Context()
     nodes = []
 
