@@ -52,15 +52,15 @@ def pose_message(pose: Array, frame: str = "") -> PoseStamped:
 
 
 def write_pose(message: Pose, pose: Array) -> None:
-    """Write a pose (4, 4)."""
+    """Write a pose (4, 4), m, to a message."""
     from scipy.spatial.transform import Rotation  # slow to import, and no controller sends a pose
 
-    write(message.position, pose[:3, 3])
-    write(message.orientation, Rotation.from_matrix(pose[:3, :3]).as_quat())
+    write_components(message.position, pose[:3, 3])
+    write_components(message.orientation, Rotation.from_matrix(pose[:3, :3]).as_quat())
 
 
-def write(message: Point | Vector3 | Quaternion, values: Array) -> None:
-    """Write x, y and z, and w of a quaternion."""
+def write_components(message: Point | Vector3 | Quaternion, values: Array) -> None:
+    """Write x, y and z (3,), or x, y, z and w (4,) of a quaternion."""
     for name, value in zip("xyzw", values.tolist(), strict=False):
         setattr(message, name, value)
 

@@ -14,7 +14,7 @@ from ...dynamics.control import BaseReference
 from ...dynamics.lie import convert_twist, se3
 from ...dynamics.plant import ElasticRobot
 from ..base.outputs import Outputs
-from ..base.pose_messages import write, write_pose
+from ..base.pose_messages import write_components, write_pose
 from ..following.base_input import plan_base
 
 
@@ -58,13 +58,15 @@ class SimulatedBase:
             wrenches[:] = wrenches @ se3.coAd(pose).T
 
     def measure(self, time: int) -> None:
-        """Write what is measured at `time`, ns, to the messages."""
+        """Write what is measured at `time`, ns, to the messages: twist, angular velocity and
+        specific force along the axes of the base."""
         with self._lock:
             pose, rates = self._reference.at(time)
             twist, acceleration = convert_twist(pose, rates[:2], "spatial", "body")
             write_pose(self._odometry.pose.pose, pose)
         omega, v = twist[:3], twist[3:]
         gravity = pose[:3, :3].T @ self._plant.model.gravity
-        write(self._imu.angular_velocity, omega)
-        write(self._odometry.twist.twist.linear, v)
-        write(self._imu.linear_acceleration, acceleration[3:] + np.cross(omega, v) - gravity)
+        write_components(self._imu.angular_velocity, omega)
+        write_components(self._odometry.twist.twist.linear, v)
+        force = acceleration[3:] + np.cross(omega, v) - gravity
+        write_components(self._imu.linear_acceleration, force)

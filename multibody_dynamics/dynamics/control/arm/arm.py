@@ -492,8 +492,9 @@ class Arm(IndependentCopies):
         self.times.begin(sample.stamp)
         t = self.times.seconds(sample.stamp)
         if self.base is not None:
+            base = self.base.at(sample.stamp)
             for each in (measured, self.resting.gravity):
-                each.move_base(*self.base.at(sample.stamp))
+                each.move_base(*base)
         if sample.missing == LINKS:
             signals = measured.without_links(signals, second)
         elif sample.missing == MOTORS:

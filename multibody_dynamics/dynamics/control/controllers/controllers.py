@@ -173,7 +173,7 @@ class Controller(IndependentCopies, ABC):
         self._unobserved = 0.0  # s since disturbances were observed
         self.lead = 0.0
         self._inverse = inverse_solver(model)
-        self._on_base: list[Any] = [self._inverse]  # what needs to know how the base moves
+        self._moved_by_base: list[Any] = [self._inverse]  # all that computes torques on the base
         self._desired, self._ahead = np.zeros((2, 5, n))
         self._links, self._motors = np.zeros((2, n)), np.zeros((2, m))
         self._past: Past | None = None
@@ -357,7 +357,7 @@ class Controller(IndependentCopies, ABC):
     def move_base(self, pose: Array, rates: Array) -> None:
         """Use this motion of the base from the next update on, see
         :meth:`.ModelSolver.move_base`."""
-        for each in self._on_base:
+        for each in self._moved_by_base:
             each.move_base(pose, rates)
         self._base_moves = True
 
@@ -535,6 +535,8 @@ class LinearFeedback(Controller):
             if adaptation is not None
             else None
         )
+        if self.adaptive is not None:
+            self._moved_by_base.append(self.adaptive)
         self.adaptation = adaptation
         self._undisturbed, self._known = np.zeros((2, actuators.n))
         # of the last cycle, until the next flat map
@@ -575,11 +577,6 @@ class LinearFeedback(Controller):
             self.compensation.set_model(model)
         if self.adaptive is not None:
             self.adaptive.set_model(model)
-
-    def move_base(self, pose: Array, rates: Array) -> None:
-        super().move_base(pose, rates)
-        if self.adaptive is not None:
-            self.adaptive.move_base(pose, rates)
 
     def applied(self, torque: Array) -> None:
         """Undo the last step of each integral that drove its motor further beyond a limit."""

@@ -126,7 +126,7 @@ class FeedbackLinearization(Controller):
         # Damped joints need q'' before their q''' = v, and all other q''' need that.
         self._chains = [chain(prescribed=rigid, order=0)] if damped.any() else []
         self._chains.append(chain(prescribed=rigid | damped, order=1))
-        self._on_base += self._chains
+        self._moved_by_base += self._chains
         self._is_elastic, self._short = ~rigid, rigid | damped
         self._full = ~self._short
         self._has_damped = bool(damped.any())

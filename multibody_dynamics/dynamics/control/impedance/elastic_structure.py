@@ -171,7 +171,7 @@ class ElasticStructureController(LiveImpedance):
         nothing = np.zeros(n, dtype=bool)
         chain = partial(HybridChain, coupled, nothing, motion=self._motion, torque=self._pushed)
         self._chains = chain(order=0), chain(order=1)
-        self._on_base += (self._passive, *self._chains)
+        self._moved_by_base += (self._passive, *self._chains)
 
     def _coupled(self, model: MultibodyModel) -> MultibodyModel:
         return model.with_reflected_inertia(model.reflected_inertia + self._rotors)

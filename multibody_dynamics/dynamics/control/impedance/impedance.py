@@ -137,7 +137,7 @@ class ImpedanceController(LiveImpedance):
         self._reported_map = self._now
         model.require_tree("impedance control")
         self._weight = InverseDynamicsSolver(model, "spatial")
-        self._on_base.append(self._weight)
+        self._moved_by_base.append(self._weight)
         self._springs = SpringSolver(actuators, *self._links, *self._motors)
         self.equilibrium = LinkEquilibrium(actuators, self._motors[0], self._balance)
         self._offset = np.zeros(n)

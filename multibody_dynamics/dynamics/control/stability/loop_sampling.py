@@ -481,10 +481,8 @@ class _Assembly:
         rigid, joint, first = actuators.is_rigid, actuators.joint_of_motor, actuators.first_motor
         viscous = viscous_friction(actuators)
         mass = mass_matrix(law.model, self.q) + np.diag(rigid_rotors(actuators) * rigid)
-        gravity, (_, dampers) = (
-            gravity_gradient(law.model, self.q),
-            passive_slopes(law.model, self.q),
-        )
+        gravity = gravity_gradient(law.model, self.q)
+        dampers = passive_slopes(law.model, self.q)[1]
         of_motor = np.where(rigid, viscous[first], 0.0)[:, None]
         sent = self.state["sent"][:m], self.state["sent"][m : 2 * m]
         sums = []
