@@ -26,7 +26,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from ..dynamics.core import Array, DynamicsError
-from ..dynamics.plant import DelayLine, ElasticRobot
+from ..dynamics.plant import DelayLine
 from .base.diagnostics import ERROR, OK, STALE, WARN, CycleStatistics, Diagnostics, Status
 from .base.messages import SECOND, MessageError, nanoseconds, set_stamp
 from .base.node_inputs import Inputs
@@ -93,7 +93,6 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
         ]
         self._base: SimulatedBase | None = None
         if p.base_motion != "fixed":
-            assert isinstance(plant, ElasticRobot)  # by the check of the parameters
             self._base = SimulatedBase(plant, outputs)
         self.get_logger().info(
             f"configured for {plant.model.name} ({p.plant}): {', '.join(actuators.joint_names)}; "

@@ -21,11 +21,12 @@ Loops are closed softly as well, within LOOP_TIME: the cut joint is a common poi
 direction that it keeps, a tendon of constant length between the bodies. Moving by 0.1 rad within
 0.1 s, the mechanisms of config/mechanisms agree with `ElasticRobot` within 2e-6 rad.
 
-Everything else acts as a force that is held over an inner step and evaluated at its middle,
-x + h/2 v: nonlinear and variable springs (by the laws of `elastic`), Coulomb friction, drives, and
-the points at which wrenches act. For a spring this is the leapfrog method: order 2, symplectic,
-stable for |lambda| h < 2. With the default h of 0.25 ms, a Panda that moves by 0.5 rad within a
-second ends within 1e-5 rad of `ElasticRobot`; halving h reduces the difference to a quarter.
+Everything else acts as a force that is held over an inner step and evaluated at its middle, x + h/2
+v: nonlinear and variable springs (by the laws of `elastic`), Coulomb friction, drives, wrenches,
+and the inertial forces of a moving base, whose frame is MuJoCo's world. For a spring this is the
+leapfrog method: order 2, symplectic, stable for |lambda| h < 2. With the default h of 0.25 ms, a
+Panda that moves by 0.5 rad within a second ends within 1e-5 rad of `ElasticRobot`; halving h
+reduces the difference to a quarter.
 """
 
 import re
@@ -44,7 +45,7 @@ from ..dynamics.elastic import (
     motor_motion,
     resting_second_outputs,
 )
-from ..dynamics.lie import se3
+from ..dynamics.lie import convert_twist, se3
 from ..dynamics.mechanisms import LARGEST_PITCH, ClosedChainModel, closure_rows
 from ..dynamics.model import MultibodyModel, inertia
 from ..dynamics.rigid import mass_matrix, postures
@@ -136,7 +137,8 @@ class MujocoRobot(NeverCopied):
         self._compiled = _compile(
             mujoco, model, self._joints, actuators, viscous, end_stops is not None
         )
-        self._data = mujoco.MjData(self._compiled)
+        self._data, self._middle = (mujoco.MjData(self._compiled) for _ in range(2))
+        self._base: tuple[Array, Array, Array, Array] | None = None
         gains = (0.0, 0.0) if drive is None else (drive.proportional, drive.derivative)
         self._gains = tuple(
             as_array("drive", np.broadcast_to(gain, m), (m,), actuators.motor_names)
@@ -358,6 +360,13 @@ class MujocoRobot(NeverCopied):
             self._mujoco.mj_mulM(self._compiled, data, row, row.copy())
         return full
 
+    def move_base(self, pose: Array, rates: Array) -> None:
+        """Let the base move, see :meth:`.Plant.move_base`."""
+        twist, acceleration = convert_twist(pose, rates[:2], "spatial", "body")
+        omega, gravity = twist[:3], self.model.gravity
+        origin = acceleration[3:] + np.cross(omega, twist[3:]) + gravity - pose[:3, :3].T @ gravity
+        self._base = pose.copy(), omega, acceleration[:3], origin
+
     def _set_gravity(self, model: MultibodyModel) -> None:
         self._compiled.opt.gravity[:] = model.gravity
 
@@ -369,7 +378,7 @@ class MujocoRobot(NeverCopied):
         steps = max(1, ceil(dt / self.step_size - 1e-9))
         own.opt.timestep = h = dt / steps
         before = data.qpos.copy(), data.qvel.copy()
-        is_touched = self.applied_wrenches.any() or data.xfrc_applied.any()
+        is_touched = self.applied_wrenches.any() or data.xfrc_applied.any() or self._base
         for k in range(steps):
             x, v = data.qpos + 0.5 * h * data.qvel, data.qvel + 0.5 * h * data.qacc
             t = (k + 0.5) * h
@@ -382,7 +391,7 @@ class MujocoRobot(NeverCopied):
                 applied += Q * self._read[i]
                 applied[motors] -= loads
             if is_touched:
-                self._apply_wrenches(0.5 * h)
+                self._apply_wrenches(x, v)
             if not max(np.abs(applied).max(), np.abs(data.xfrc_applied).max()) < LARGEST_FORCE:
                 break
             mujoco.mj_step(own, data)
@@ -421,18 +430,30 @@ class MujocoRobot(NeverCopied):
         k, rate = self.stiffness[:, j]
         return float(np.clip(k + t * rate, *self._free[j]))
 
-    def _apply_wrenches(self, ahead: float) -> None:
-        """Apply the wrenches, force first, at the positions of the centres of mass `ahead` s from
-        now."""
-        data, bodies = self._data, self._bodies
-        moment, force = np.split(self.applied_wrenches[self._joints.bodies], 2, axis=1)
-        centre = data.xipos[bodies]
-        if ahead:
-            angular, linear = data.cvel[bodies, :3], data.cvel[bodies, 3:]
-            reference = data.subtree_com[self._compiled.body_rootid[bodies]]
-            centre = centre + ahead * (linear + _cross(angular, centre - reference))
-        data.xfrc_applied[bodies, :3] = force
-        data.xfrc_applied[bodies, 3:] = moment - _cross(centre, force)
+    def _apply_wrenches(self, x: Array, v: Array) -> None:
+        """Apply the wrenches, force first, and the inertial forces of the base at x, v."""
+        own, at, bodies, mujoco = self._compiled, self._middle, self._bodies, self._mujoco
+        at.qpos[:], at.qvel[:] = x, v
+        for update in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_comVel):
+            update(own, at)
+        wrenches, centre = self.applied_wrenches[self._joints.bodies], at.xipos[bodies]
+        if self._base is not None:
+            wrenches = wrenches @ se3.coAd(se3.inverse(self._base[0])).T
+        moment, force = np.split(wrenches, 2, axis=1)
+        moment = moment - _cross(centre, force)
+        if self._base is not None:
+            _, omega, alpha, acceleration = self._base
+            w, reference = at.cvel[bodies, :3], at.subtree_com[own.body_rootid[bodies]]
+            velocity = at.cvel[bodies, 3:] + _cross(w, centre - reference)
+            turning = _cross(omega, _cross(omega, centre) + 2.0 * velocity)
+            felt = acceleration + _cross(alpha, centre) + turning
+            force = force - own.body_mass[bodies, None] * felt
+            axes = at.ximat[bodies].reshape(-1, 3, 3)
+            inertias = axes * own.body_inertia[bodies, None] @ axes.transpose(0, 2, 1)
+            moment -= np.einsum("bij,bj->bi", inertias, alpha - _cross(w, omega))
+            moment -= _cross(w, inertias @ omega)
+            moment -= _cross(omega, np.einsum("bij,bj->bi", inertias, omega + w))
+        self._data.xfrc_applied[bodies] = np.hstack((force, moment))
 
     def _publish(self, torque: Any, t: float) -> None:
         """Update all outputs for the present state; t: time since the command, s."""
@@ -452,9 +473,7 @@ class MujocoRobot(NeverCopied):
             applied += Q * self._read[i]
             applied[motors] -= loads
             self.joint_torque[i] = Q
-        self._mujoco.mj_kinematics(self._compiled, data)
-        self._mujoco.mj_comPos(self._compiled, data)
-        self._apply_wrenches(0.0)
+        self._apply_wrenches(x, v)
         self._mujoco.mj_forward(self._compiled, data)
         self.qdd[:] = self._read @ data.qacc
         push = self.motor_torque - friction - self._viscous * self.thetad

@@ -181,6 +181,47 @@ def test_the_panda_converges_to_elastic_robot_with_order_two():
     assert 3.0 < errors[0] / errors[1] < 6.0
 
 
+def on_a_moving_base(robot: Plant, home: Any, dt: float) -> np.ndarray:
+    """q, theta and Q each ms while the base turns by 0.7 rad about an axis far from its origin
+    within 0.15 s, with a wrench on the last body."""
+    robot.reset(home)
+    hold, w, rows = robot.motor_torque.copy(), 4.0 * np.pi, []
+    screw = np.array([0.6, -0.5, 0.6, 0.3, 0.4, -0.2])
+    mounted = dyn.se3.exp([0.0, 0.4, 0.2, 0.1, 0.2, 0.3])
+    for k in range(round(0.15 / dt)):
+        sine, cosine = np.sin(w * (k + 0.5) * dt), np.cos(w * (k + 0.5) * dt)
+        rates = np.array([w * sine, w**2 * cosine, -(w**3) * sine, -(w**4) * cosine])
+        pose = dyn.se3.exp(0.5 * (1.0 - cosine) * screw) @ mounted
+        robot.move_base(pose, np.outer(0.5 * rates, screw))
+        robot.applied_wrenches[-1] = [5.0, 0.0, 1.0, 2.0, 3.0, -4.0] if k * dt < 0.1 else 0.0
+        robot.step(hold, dt)
+        if k % round(1e-3 / dt) == 0:
+            rows.append(np.concatenate([robot.q, robot.theta, 1e-3 * robot.joint_torque]))
+    return np.array(rows)
+
+
+def test_on_a_moving_base_it_converges_to_elastic_robot_with_order_two():
+    model, actuators = panda()
+    errors = []
+    for dt in (0.25e-3, 0.125e-3):
+        ours = on_a_moving_base(ElasticRobot(model, actuators), HOME, dt)
+        robot = MujocoRobot(model, actuators, step=dt)
+        errors.append(np.abs(on_a_moving_base(robot, HOME, dt) - ours).max())
+    assert np.ptp(ours, axis=0).max() > 0.1
+    assert errors[0] < 1e-5
+    assert 3.0 < errors[0] / errors[1] < 6.0
+
+
+def test_a_delta_robot_moves_as_in_elastic_robot_on_a_moving_base():
+    springs = CONFIG / "mechanisms" / "delta.yaml"
+    model = dyn.mechanisms.close_loops(springs, dyn.load_urdf(springs.with_suffix(".urdf")))
+    actuators = dyn.load_actuators(springs, model.joint_names, model.joint_types)
+    robots = MujocoRobot(model, actuators), ElasticRobot(model, actuators)
+    found, own = (on_a_moving_base(each, model.home, 0.25e-3) for each in robots)
+    assert np.ptp(own, axis=0).max() > 0.1
+    np.testing.assert_allclose(found, own, rtol=0, atol=2e-5)
+
+
 @pytest.mark.parametrize(
     "name", ["five_bar", "leg", "delta", "ankle", "stewart", "five_bar, springs"]
 )

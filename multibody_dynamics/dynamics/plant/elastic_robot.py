@@ -611,9 +611,8 @@ class ElasticRobot(IndependentCopies):
         return theta, slope
 
     def move_base(self, pose: Array, rates: Array) -> None:
-        """Let the base move, pose (4, 4) and spatial twist, acceleration, jerk and jounce (4, 6),
-        during the next steps: those in their middle give second order. Springs of a soft base are
-        mounted on it."""
+        """Let the base move, see :meth:`.Plant.move_base`; springs of a soft base are mounted on
+        it."""
         row = base_rows(BaseMotion(pose, *rates), "spatial")
         self._buffers[0].bodies[1][0, :WRENCH] = row
 

@@ -89,6 +89,10 @@ class Plant(Protocol):
         InputError for wrong shapes, NaN or infinity.
         """
 
+    def move_base(self, pose: Array, rates: Array) -> None:
+        """Let the base move, pose (4, 4) and spatial twist, acceleration, jerk and jounce (4, 6),
+        during the next steps: those in their middle give second order."""
+
     def step(self, motor_torque: Any, dt: float) -> None:
         """Advance by dt in s under motor torques (m,), held throughout.
 

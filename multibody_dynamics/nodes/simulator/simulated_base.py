@@ -12,7 +12,7 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from ...dynamics.control import BaseReference
 from ...dynamics.lie import convert_twist, se3
-from ...dynamics.plant import ElasticRobot
+from ...dynamics.plant import Plant
 from ..base.outputs import Outputs
 from ..base.pose_messages import write_components, write_pose
 from ..following.base_input import plan_base
@@ -25,7 +25,7 @@ class SimulatedBase:
     Messages arrive in the executor's thread; the plant runs in a separate thread.
     """
 
-    def __init__(self, plant: ElasticRobot, outputs: Outputs) -> None:
+    def __init__(self, plant: Plant, outputs: Outputs) -> None:
         self._plant = plant
         self._lock = threading.Lock()
         self._odometry = Odometry(child_frame_id=plant.model.base_name)

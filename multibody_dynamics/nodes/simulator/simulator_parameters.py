@@ -54,7 +54,7 @@ class SimulatorParameters(WrenchParameters, ElasticRobotParameters):
         meaning="stop the links at the robot's joint limits; false: they move through")
     base_motion: str = parameter("fixed", choices=("fixed", "trajectory"),
         meaning="motion of the base: 'fixed', or that of the topic base_trajectory"
-        " (trajectory_msgs/MultiDOFJointTrajectory); internal plant only")
+        " (trajectory_msgs/MultiDOFJointTrajectory)")
     command_interface: str = parameter("motor_command",
         choices=("motor_torque", "motor_command", "stamped_motor_torque"),
         meaning="'motor_torque', 'stamped_motor_torque': motor torques applied directly;"
@@ -138,11 +138,6 @@ class SimulatorParameters(WrenchParameters, ElasticRobotParameters):
         if self.effects_file and self.plant != "internal":
             raise ParameterError(
                 f"effects_file requires plant 'internal'; '{self.plant}' has no such effects"
-            )
-        if self.base_motion != "fixed" and self.plant != "internal":
-            raise ParameterError(
-                f"base_motion '{self.base_motion}' requires plant 'internal'; the base of"
-                f" '{self.plant}' is fixed"
             )
         if self.payload_mass and not self.payload_link:
             raise ParameterError("payload_mass requires payload_link")
