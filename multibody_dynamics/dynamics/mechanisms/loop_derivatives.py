@@ -265,7 +265,10 @@ def _inverse_derivatives(
 
 @answers(passive_slopes, ClosedChainModel)
 def _passive_slopes(model: ClosedChainModel, q: Any) -> Array:
-    still, unloaded = np.zeros(model.n), model.with_gravity((0.0, 0.0, 0.0))
+    if not model.has_passive_springs:
+        return np.zeros((2, model.n, model.n))
+    still = np.zeros(model.n)
+    unloaded = model.with_gravity((0.0, 0.0, 0.0))
     return np.stack(inverse_dynamics_derivatives(unloaded, q, still, still)[:2])
 
 

@@ -3,12 +3,15 @@
 
 """A robot with loops in the coordinates of its motors: against NumPy on the tree, and laws."""
 
+import copy
+
 import numpy as np
 import pytest
 
 from mechanisms import delta, five_bar
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics import rigid
+from multibody_dynamics.dynamics.mechanisms import constrained_solvers
 from reference import error
 
 SPRINGS = {"b": (20.0, -1.4, 0.5), "d": (9.0, 0.2, 0.0)}
@@ -200,6 +203,30 @@ def test_other_gravity_loads_and_rotors_count_as_in_the_tree():
     np.testing.assert_allclose(added, np.diag([0.3, 0.4]), atol=1e-12)
     twice = model.with_scaled_links(np.full(model.body_count, 2.0))
     assert error(rigid.gravity_forces(twice, q), 2.0 * rigid.gravity_forces(model, q)) < 1e-12
+
+
+def test_robots_that_differ_in_inertia_and_gravity_share_the_assembly(monkeypatch):
+    model, _, (q, qd, *_) = case("five-bar, springs")
+    M = rigid.mass_matrix(model, q)
+    by_q = rigid.inverse_dynamics_derivatives(model, q, qd, qd)
+    slopes = rigid.passive_slopes(model, q)
+
+    def assemble(*_args, **_given):
+        raise AssertionError("assembled once more")
+
+    monkeypatch.setattr(constrained_solvers, "assemble", assemble)
+    factors = np.linspace(0.5, 2.0, model.body_count)
+    other = model.with_scaled_links(factors).with_gravity((1.0, 2.0, 3.0))
+    changed = rigid.mass_matrix(other, q)
+    alone = copy.deepcopy(other)
+    assert error(rigid.passive_slopes(other, q), slopes) < 1e-12
+    assert error(rigid.mass_matrix(model, q), M) < 1e-14
+    for found, expected in zip(
+        rigid.inverse_dynamics_derivatives(model, q, qd, qd), by_q, strict=True
+    ):
+        assert error(found, expected) < 1e-13
+    monkeypatch.undo()
+    assert error(rigid.mass_matrix(alone, q), changed) < 1e-13
 
 
 def test_on_a_soft_base_the_links_and_the_base_move_as_in_the_tree():
