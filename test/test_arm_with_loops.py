@@ -52,6 +52,18 @@ def test_a_robot_with_loops_follows_its_motion(name):
     np.testing.assert_allclose(plant.q, GOALS[name], atol=2e-5)
 
 
+@pytest.mark.parametrize("name", [*GOALS, "ankle", "leg"])
+def test_nodes_accept_the_default_law_of_every_mechanism(name):
+    """The hip of the leg turns about the origin of its base, which needs an inertia of its own."""
+    model, actuators = robot(name)
+    arm = control.Arm(model, actuators)
+    middle = control.middle_of_range(model)
+    arm.design(middle)
+    judgement = arm.laws.judge(arm.chosen, middle, model_error=0.1, delay=1e-3)
+    assert judgement is not None
+    assert not judgement.unstable_share, str(judgement)
+
+
 def test_a_motion_under_constant_torques_balances_the_energy_of_the_plant():
     model, actuators = robot("five_bar")
     plant = ElasticRobot(model, actuators, step=1e-4)

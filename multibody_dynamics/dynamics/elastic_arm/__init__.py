@@ -15,6 +15,8 @@ SoftBase                 a base on springs: frequency, inertia, directions
 BaseMatrices             own inertia, stiffness and damping of a soft base
 DIRECTIONS               in which a base may move
 on_base                  the robot with the coordinates of its base before its own
+on_massless_base         its mass matrix, without the inertia of the base
+UNIT_INERTIA             of such a base
 """
 
 from .equations_of_motion import (
@@ -25,11 +27,11 @@ from .equations_of_motion import (
     arm_slope,
     arm_springs,
 )
-from .soft_base import DIRECTIONS, BaseMatrices, SoftBase, on_base
+from .soft_base import DIRECTIONS, UNIT_INERTIA, BaseMatrices, SoftBase, on_base, on_massless_base
 
 __all__ = [
     "arm_slope", "arm_springs", "arm_accelerations", "ArmTables", "ArmScratch", "ArmState",
-    "SoftBase", "BaseMatrices", "DIRECTIONS", "on_base",
+    "SoftBase", "BaseMatrices", "DIRECTIONS", "UNIT_INERTIA", "on_base", "on_massless_base",
 ]  # fmt: skip
 
 

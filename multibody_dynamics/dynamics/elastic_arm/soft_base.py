@@ -19,11 +19,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core import Array, InputError
+from ..core import Array, InputError, locked
 from ..model import JointLimits, MultibodyModel
+from ..rigid import mass_matrix
 
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 """Translations and rotations of a base, in the order of its coordinates."""
+UNIT_INERTIA: Array = locked(np.eye(6))
+"""kg and kg m^2, of a base: without one, loops may have no forward dynamics."""
 
 
 class BaseMatrices(NamedTuple):
@@ -86,6 +89,13 @@ class SoftBase:
         omega = 2.0 * np.pi * self.frequency
         mass = own[np.ix_(self.rows, self.rows)]
         return BaseMatrices(mass, omega**2 * total, 2.0 * self.damping_ratio * omega * total)
+
+
+def on_massless_base(mounted: MultibodyModel, position: Array) -> Array:
+    """(6 + n, 6 + n) mass matrix of a robot :func:`on_base` with UNIT_INERTIA, without this one."""
+    M = mass_matrix(mounted, position)
+    M[:6, :6] -= UNIT_INERTIA
+    return M
 
 
 def on_base(

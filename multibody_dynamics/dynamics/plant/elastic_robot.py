@@ -49,6 +49,7 @@ from ..elastic import (
     greatest_stiffness,
 )
 from ..elastic_arm import (
+    UNIT_INERTIA,
     ArmScratch,
     ArmState,
     ArmTables,
@@ -57,6 +58,7 @@ from ..elastic_arm import (
     arm_slope,
     arm_springs,
     on_base,
+    on_massless_base,
 )
 from ..model import MultibodyModel
 from ..model.records import WRENCH
@@ -481,8 +483,8 @@ class ElasticRobot(IndependentCopies):
             return
         tables = EffectTables.of(effects, actuators)
         if (base := effects.base) is not None:
-            whole = on_base(model)
-            carried = mass_matrix(whole, np.zeros(whole.n))[:6, :6]
+            whole = on_base(model, inertia=UNIT_INERTIA)
+            carried = on_massless_base(whole, np.zeros(whole.n))[:6, :6]
             self._base, self._directions = base.matrices(carried), base.directions
             stiffness, damping = self._base.stiffness, self._base.damping
             tables = tables._replace(base=np.stack((stiffness, damping, np.zeros_like(damping))))

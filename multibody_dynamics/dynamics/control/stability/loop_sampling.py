@@ -42,7 +42,7 @@ from scipy.linalg import block_diag
 
 from ...core import Array, InputError, as_array
 from ...elastic import Actuators, LinearArm, MotorFeedforward, StateSpace, rigid_rotors
-from ...elastic_arm import SoftBase, on_base
+from ...elastic_arm import UNIT_INERTIA, SoftBase, on_base, on_massless_base
 from ...model import MultibodyModel
 from ...rigid import gravity_forces, gravity_gradient, mass_matrix, passive_slopes
 from ..controllers.controllers import Controller, LinearFeedback
@@ -224,7 +224,7 @@ class RestingPlants:
         if key not in self._known:
             model, mounted = controller.model, None
             if base is not None:
-                mounted = self._mounted.setdefault(model, on_base(model))
+                mounted = self._mounted.setdefault(model, on_base(model, inertia=UNIT_INERTIA))
             rest = at_rest(model, controller.actuators, q, second)
             arm = _plant(model, controller.actuators, q, rest, errors, base, mounted)
             self._known[key] = RestingPlant(rest, *arm)
@@ -242,7 +242,7 @@ def _plant(
 ) -> tuple[StateSpace, Array]:
     """The true arm near rest at q, and (n, 2 (n + m)) the gradient of the joint torques.
 
-    mounted : the robot with all directions of its base, if it is soft.
+    mounted : the robot with all directions of a base of UNIT_INERTIA, if it is soft.
     """
     n, joint = actuators.n, actuators.joint_of_motor
     own = slice(n + len(joint))
@@ -257,7 +257,7 @@ def _plant(
         if is_scaled:
             mounted = mounted.with_scaled_links(np.concatenate((np.ones(6), scales)))
         position = np.concatenate((np.zeros(6), q))
-        mass, weight = mass_matrix(mounted, position), gravity_gradient(mounted, position)
+        mass, weight = on_massless_base(mounted, position), gravity_gradient(mounted, position)
         springs = base.matrices(mass[:6, :6])
         kept = [*base.rows, *range(6, 6 + n)]
         b = len(base.rows)
