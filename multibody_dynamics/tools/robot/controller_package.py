@@ -43,6 +43,7 @@ from .recorded_cycles import record_cycles
 
 TEMPLATES = Path(__file__).parent / "controller_templates"
 MARK = "//TABLES//"
+TRAVEL = 0.2  # rad or m
 CORE = ("controller.h", "controller.c")
 PROGRAMS = ("ideal_arm.h", "example.c", "timing.c", "self_test.c",
             "ros2_control/simulated_arm.h", "ros2_control/simulated_arm.c")  # fmt: skip
@@ -78,7 +79,7 @@ def controller_package(
             "//PROTOTYPES//": printed.prototypes,
             "//REQUESTS//": printed.requests,
         },
-        "ideal_arm.h": {MARK: start_tables(design)},
+        "ideal_arm.h": {MARK: start_tables(design) + _travel(design)},
         "ros2_control/simulated_arm.h": {"//DYNAMICS//": forward},
         "ros2_control/simulated_arm.c": {MARK: _simulated_arm(design) + simulated},
         "self_test.c": {MARK: _recorded(design)},
@@ -223,6 +224,13 @@ def start_tables(design: ControllerDesign) -> str:
         + c_source.constant_array("START", q, "double")
         + c_source.constant_array("START_MOTORS", theta, "double")
     )
+
+
+def _travel(design: ControllerDesign) -> str:
+    """How far the programs move the first joint, at most half of the way to its limit."""
+    free = 0.5 * (design.model.limits.upper[0] - start_position(design)[0])
+    travel = min(TRAVEL, free) if free > 0.0 else TRAVEL
+    return f"static const double TRAVEL = {c_source.literal(travel, 'double')}; /* rad or m */\n"
 
 
 def _recorded(design: ControllerDesign) -> str:

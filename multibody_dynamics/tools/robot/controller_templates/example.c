@@ -27,7 +27,7 @@ int main(void)
             return 1;
         }
         if (k == 1000) {
-            printf("the goal: %s\n", robot_answer_name(move(0.2, time + 1.0)));
+            printf("the goal: %s\n", robot_answer_name(move(1.0, time + 1.0)));
         }
         robot_update(&controller, &input, &output);
         if (output.state != before) {

@@ -41,12 +41,12 @@ static inline void measure(double time)
     }
 }
 
-/* Move to rest at START, but for the first joint, which is `offset` beside it. */
-static inline robot_answer move(double offset, double time)
+/* Move to rest at START, but for the first joint, by this share of TRAVEL from there. */
+static inline robot_answer move(double share, double time)
 {
     double goal[5][ROBOT_JOINTS] = {{0.0}};
     for (int i = 0; i < ROBOT_JOINTS; ++i) {
-        goal[0][i] = START[i] + (i == 0 ? offset : 0.0);
+        goal[0][i] = START[i] + (i == 0 ? share * TRAVEL : 0.0);
     }
     return robot_append(&controller, time, goal);
 }
