@@ -194,9 +194,9 @@ class FeedforwardCycle:
         p, law = self._node.parameters, self._law
         wanted = self._ramp.apply(law.motor.torque, stamp, p.ramp_time)
         self._sent = self.limits.torque(wanted, self._sent, step)
-        motors = self.limits.position(law.motor.position), self.limits.speed(law.motor.velocity)
+        motors = self.limits.motion(np.array(law.motor[:2]))
         self.supervisor.last_stamp = stamp
-        self._outputs.publish(stamp, int(SECOND * p.lookahead), law, self._sent, *motors)
+        self._outputs.publish(stamp, int(SECOND * p.lookahead), law, self._sent, motors)
 
     # The safe output
 

@@ -190,10 +190,10 @@ class ControllerCycle:
 
     def _publish(self, command: Command) -> None:
         """Send the torque, then everything else."""
-        limits, (position, speed, *_) = self._limits, command.reference
+        limits = self._limits
         self._supervisor.last_stamp = command.stamp
         self._outputs.send(command)
-        self._outputs.publish(command, limits.position(position), limits.speed(speed))
+        self._outputs.publish(command, limits.motion(command.reference[:2]))
         limits.count(command.cuts)
         limits.count_travel(self._arm.measured.springs)
         self._is_silent = False

@@ -184,12 +184,14 @@ class JointStates:
         self._stamps = np.zeros(n, dtype=np.int64)
         self._newest = 0  # of them
         self._is_new = np.zeros(n, dtype=bool)
+        self._before: Array = np.full(n, np.nan)  # positions that `check` compares with new ones
 
     def restart(self) -> None:
         """Forget all stamps, because time jumped and older ones are valid again."""
         self.stamp = self._newest = 0
         self._stamps[:] = 0
         self._is_new[:] = False
+        self._before[:] = np.nan
 
     @property
     def missing(self) -> list[str]:
@@ -221,11 +223,13 @@ class JointStates:
         match = self._matcher.match(message.name)
         stamp = nanoseconds(message.header.stamp)
         count = len(message.name)
-        for field in ("position", "velocity", "effort"):
-            if len(getattr(message, field)) not in (0, count):
+        values = {
+            "position": message.position, "velocity": message.velocity, "effort": message.effort
+        }  # fmt: skip
+        for field, given in values.items():
+            if len(given) not in (0, count):
                 raise MessageError(
-                    "wrong length",
-                    f"{count} names but {len(getattr(message, field))} values in {field}",
+                    "wrong length", f"{count} names but {len(given)} values in {field}"
                 )
         if match.source.size == 0:
             self.foreign += 1
@@ -234,28 +238,35 @@ class JointStates:
         is_new = self._not_yet_given(match, stamp)
         targets = match.target[is_new]
         is_whole = len(targets) == len(self._stamps)
+        ours = slice(None) if is_whole else targets
         rows = {}
         for field in self._fields:
-            numbers = np.frombuffer(getattr(message, field)) if getattr(message, field) else None
-            if numbers is None:
+            if not values[field]:
                 raise MessageError("wrong length", f"{field} is empty but required")
-            numbers = match.take(field, numbers)[is_new]
-            if not all(-LARGEST <= x <= LARGEST for x in numbers.tolist()):  # fast; false for NaN
-                k = unusable(numbers)[0]
+            numbers = match.take(field, np.frombuffer(values[field]))[is_new]
+            # The sum, false for NaN, is fast and clears almost all messages.
+            if not sum(map(abs, numbers.tolist())) <= LARGEST and (wrong := unusable(numbers)).size:
+                k = wrong[0]
                 joint = self._matcher.joint_names[targets[k]]
                 raise MessageError("not finite", f"{field} of '{joint}' is {numbers[k]}")
             if field == "position" and self._check is not None:
-                numbers = self._judged(self._check, numbers, stamp, targets)
+                if self._check.has_turns:
+                    turn = self._check.turn[ours]
+                    numbers = in_nearest_turn(turn, self._before[ours], numbers)
+                elapsed = 1e-9 * (stamp - self._stamps[ours])
+                if fault := self._check.fault(targets, self._before[ours], numbers, elapsed):
+                    raise MessageError("jump", fault)
             rows[field] = numbers
         for field in self._also:
-            numbers = np.frombuffer(getattr(message, field) or np.full(count, np.nan))
+            numbers = np.frombuffer(values[field] or np.full(count, np.nan))
             rows[field] = match.take(field, numbers)[is_new]
         for field, row in rows.items():
             if not is_whole:
                 part, row = row, getattr(self, field).copy()
                 row[targets] = part
             setattr(self, field, row)
-        self._stamps[targets] = stamp
+        self._before[ours] = rows.get("position", np.nan)
+        self._stamps[ours] = stamp
         self._newest = max(self._newest, stamp)
         if is_whole:
             self.stamp = stamp
@@ -266,18 +277,6 @@ class JointStates:
         self._is_new[:] = False
         self.stamp = int(self._stamps.max())
         return True
-
-    def _judged(
-        self, check: PositionCheck, new: Array, stamp: int, joints: NDArray[np.intp]
-    ) -> Array:
-        """The positions in the turn nearest the last ones, which they must be able to follow."""
-        stamps = self._stamps[joints]
-        old = np.where(stamps > 0, self.position[joints], np.nan)  # none after a restart
-        if check.has_turns:
-            new = in_nearest_turn(check.turn[joints], old, new)
-        if fault := check.fault(joints, old, new, 1e-9 * (stamp - stamps)):
-            raise MessageError("jump", fault)
-        return new
 
     def _not_yet_given(self, match: Match, stamp: int) -> NDArray[np.bool_] | slice:
         """Which of the matched joints have not had a state with this stamp: messages may

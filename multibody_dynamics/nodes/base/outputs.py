@@ -21,8 +21,6 @@ from .messages import (
 from .qos import RELIABLE
 from .runtime import ManagedNode
 
-ALL = slice(None)
-
 
 def fill(rows: Iterable[Array], values: Iterable[Array]) -> None:
     """Write values to the views of a message."""
@@ -75,9 +73,13 @@ class Outputs:
         message.header.stamp = self._stamp
         self._add(type(message), topic, message)
 
-    def publish_all(self, stamp: int, which: slice = ALL) -> None:
-        """Publish all messages, or some of them, with this stamp (ns)."""
+    def publish_all(self, stamp: int) -> None:
+        """Publish all messages, with this stamp (ns)."""
         set_stamp(self._stamp, stamp)
+        self._publish(slice(None))
+
+    def _publish(self, which: slice) -> None:
+        """Publish some of the messages, with the present stamp."""
         for publisher, message in self._publishers[which]:
             publisher.publish(message)
 

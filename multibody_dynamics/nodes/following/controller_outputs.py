@@ -62,15 +62,15 @@ class ControllerOutputs(Outputs):
         assert command.torque is not None
         np.take(command.torque, self._order, out=self._commands)
         self._torque[:] = command.torque
-        self.publish_all(command.stamp, TORQUES)
+        set_stamp(self._stamp, command.stamp)
+        self._publish(TORQUES)
 
-    def publish(self, command: Command, position: Array, speed: Array) -> None:
-        """Publish the rest of a cycle; position, speed: (m,) theta and theta' of the reference,
-        limited."""
+    def publish(self, command: Command, motors: Array) -> None:
+        """Publish the rest of the cycle whose torque has been sent; motors: (2, m) theta and theta'
+        of the reference, limited."""
         assert command.torque is not None
         set_stamp(self._point.time_from_start, int(SECOND * command.ahead_by))
-        rows = (position, speed, command.reference[2], command.torque)
-        fill(self._motor_rows, rows)
+        fill(self._motor_rows, (*motors, command.reference[2], command.torque))
         fill(self._state_rows, (*command.estimated, command.joint_torque))
         fill(self._error_rows, command.error)
         if self._external:
@@ -78,7 +78,7 @@ class ControllerOutputs(Outputs):
             self._external[0][:] = command.external
         for row, values in zip(self._free_rows, command.second, strict=False):
             row[:] = values[self._free]
-        self.publish_all(command.stamp, REPORTS)
+        self._publish(REPORTS)
 
     def publish_collision(self, contact: Contact, command: Command) -> None:
         """Publish a contact: the state, and the external torques as effort."""

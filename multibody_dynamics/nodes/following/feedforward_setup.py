@@ -29,19 +29,13 @@ class FeedforwardOutputs(Outputs):
         ]
 
     def publish(
-        self,
-        stamp: int,
-        lookahead: int,
-        law: FeedforwardLaw,
-        torque: Array,
-        position: Array,
-        speed: Array,
+        self, stamp: int, lookahead: int, law: FeedforwardLaw, torque: Array, motors: Array
     ) -> None:
-        """Publish one cycle; the commands apply `lookahead` ns after `stamp` (ns). torque,
-        position, speed: (m,) of the motors, limited."""
+        """Publish one cycle; the commands apply `lookahead` ns after `stamp` (ns). torque: (m,)
+        and motors: (2, m) theta and theta', limited."""
         set_stamp(self._point.time_from_start, lookahead)
         fill(self._torque_rows, law.torque)
-        fill(self._motor_rows, (position, speed, law.motor.acceleration, torque))
+        fill(self._motor_rows, (*motors, law.motor.acceleration, torque))
         np.take(torque, self._order, out=self._commands)
         self.publish_all(stamp)
 

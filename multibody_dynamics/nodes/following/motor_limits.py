@@ -7,12 +7,14 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ...dynamics.core import Array
+from ...dynamics.core import Array, as_array
 from ...dynamics.elastic import SpringSolver, motor_range
 from ...dynamics.motion import JointCommandLimits, LimitEvent
 from ..base.diagnostics import OK, WARN, EventCounter, Status
 from .controlled_robot import ControlledRobot
 from .following_parameters import FollowingParameters
+
+OF_MOTION = ("motor position", "motor speed")
 
 
 class MotorLimits:
@@ -49,6 +51,9 @@ class MotorLimits:
             torque_rate=rates,
             motor_speed=actuators.speed_limit,
         )
+        low, high = self._range.T
+        self._lowest = np.stack([low, -self.limits.motor_speed])
+        self._highest = np.stack([high, self.limits.motor_speed])
 
     def torque(self, wanted: Array, last: Array, step: float) -> Array:
         """(m,) the wanted torque, limited `step` s after the last one."""
@@ -57,19 +62,16 @@ class MotorLimits:
         self.count(cuts)
         return torque
 
-    def speed(self, wanted: Array) -> Array:
-        """(m,) the wanted motor speeds, limited."""
-        speed, cuts = self.limits.apply_speed(wanted)
-        self.count(cuts)
-        return speed
-
-    def position(self, wanted: Array) -> Array:
-        """(m,) the wanted motor positions, within the limits of the links and the springs."""
-        low, high = self._range.T
-        allowed = np.clip(wanted, low, high)
-        for j in np.flatnonzero(allowed != wanted).tolist():
-            name, ends = self._actuators.motor_names[j], (wanted[j], allowed[j])
-            self.count([LimitEvent(name, "motor position", *map(float, ends))])
+    def motion(self, wanted: Array) -> Array:
+        """(2, m) the wanted motor positions, within the limits of the links and the springs, and
+        speeds, limited. Raises InputError for NaN."""
+        allowed = np.minimum(np.maximum(wanted, self._lowest), self._highest)
+        if not (allowed == wanted).all():
+            names = self._actuators.motor_names
+            as_array("positions and speeds of the motors", wanted, allowed.shape, names)
+            for k, j in np.argwhere(allowed != wanted).tolist():
+                ends = float(wanted[k, j]), float(allowed[k, j])
+                self.count([LimitEvent(names[j], OF_MOTION[k], *ends)])
         return allowed
 
     def count(self, cuts: Iterable[LimitEvent]) -> None:
@@ -80,7 +82,7 @@ class MotorLimits:
 
     def count_travel(self, springs: SpringSolver) -> None:
         """Count springs that are beyond their travel."""
-        for j in np.flatnonzero(springs.beyond_travel).tolist():
+        for j in springs.beyond_travel.nonzero()[0].tolist():
             name, deflection = self._actuators.motor_names[j], springs.deflection[j]
             text = f"the spring of {name} is beyond its travel, at {deflection:.4g}"
             self.cuts.add(f"travel of {name}", text)

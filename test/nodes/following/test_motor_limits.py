@@ -6,6 +6,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from feedforward_arm import ACTUATORS, COMMAND_JOINTS, MODEL, SPRINGS
 from multibody_dynamics import dynamics as dyn
@@ -49,8 +50,16 @@ def test_rates_are_in_the_order_of_the_commands_and_the_first_cycle_has_no_step(
     np.testing.assert_array_equal(made.torque(wanted, last, 0.1), [40.0, 40.0, 40.0])
 
 
-def test_speeds_are_limited_in_place():
-    made = limits()
-    speed = np.array([0.0, 1.0, -2.0])
-    allowed = made.limits.motor_speed
-    np.testing.assert_array_equal(made.speed(speed), np.clip([0.0, 1.0, -2.0], -allowed, allowed))
+def test_speeds_and_positions_are_limited_and_counted_by_motor():
+    springs = {"joints": {name: dict(spec) for name, spec in SPRINGS["joints"].items()}}
+    motor = springs["joints"]["elbow"]["motor"] = dict(springs["joints"]["elbow"]["motor"])
+    motor["speed_limit"] = {"value": 2.0, "unit": "rad/s", "side": "link"}
+    made = limits(actuators=dyn.load_actuators(springs, MODEL.joint_names))
+    names, rows = ACTUATORS.motor_names, np.array([[0.0, 0.1, 99.0], [0.0, -9.0, -3.0]])
+    motion = made.motion(rows)
+    np.testing.assert_array_equal(motion[1], [0.0, -9.0, -2.0])
+    assert 0.1 == motion[0, 1] < motion[0, 2] < 99.0
+    assert made.cuts.totals == {"motor position of elbow": 1, "motor speed of elbow": 1}
+    rows[0, 1] = np.nan
+    with pytest.raises(dyn.InputError, match=names[1]):
+        made.motion(rows)

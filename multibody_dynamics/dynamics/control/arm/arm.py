@@ -751,7 +751,7 @@ class Arm(IndependentCopies):
         state, motion, detector = self.feedback.state, self.motion, self.measured.detector
         if torque is not None:
             self.times.answered = now
-        q, qd = state.q.copy(), state.qd.copy()
+        q, qd = links = np.array(state[:2])
         estimated = q, qd
         if self.feedback.is_predicted or self.measured.observes_links:
             own = self.measured.estimator.state
@@ -762,7 +762,7 @@ class Arm(IndependentCopies):
             torque=None if torque is None else self._commanded(torque),
             reference=self.reference.motors.copy(),
             desired=desired,
-            error=desired[:2] - (q, qd),
+            error=desired[:2] - links,
             q=q,
             qd=qd,
             estimated=estimated,
