@@ -9,7 +9,9 @@ C is called from Python, too.
 """
 
 import argparse
-from itertools import count
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from shutil import which
 from tempfile import TemporaryDirectory
@@ -31,6 +33,9 @@ from multibody_dynamics.simulation.compiled_controller import CompiledController
 from multibody_dynamics.tools.robot.c_package import write
 from multibody_dynamics.tools.robot.controller_package import controller_package
 from multibody_dynamics.tools.robot.generated_design import ControllerOptions, design_controller
+from multibody_dynamics.tools.study.conditions import CONDITIONS
+from multibody_dynamics.tools.study.drive_terms import with_drive_terms
+from multibody_dynamics.tools.study.studied_robots import built_in_robots, load_arm
 
 Model, Springs, Rest = dyn.MultibodyModel, dyn.Actuators, dyn.elastic.MotorMotion
 SPRINGS = harness.ROBOT.parents[1] / "elastic_joints" / "panda.yaml"
@@ -46,7 +51,7 @@ def python(
     """A cycle of `Arm` along a motion so slow that the arm stays where its encoders say it is."""
     arm, times = (
         Arm(model, springs, FlatnessSettings(law=law), ArmSettings()),
-        count(PERIOD, PERIOD),
+        itertools.count(PERIOD, PERIOD),
     )
     arm.design(START)
     signals = {"link_position": START, "motor_position": rest.position}
@@ -76,7 +81,7 @@ def c(model: Model, springs: Springs, rest: Rest) -> harness.Block:
     with TemporaryDirectory() as folder:
         write(controller_package(design, "panda"), Path(folder))
         controller = CompiledController(folder)
-    times = count(1)
+    times = itertools.count(1)
 
     def cycle():
         controller.update(1e-3 * next(times), START, rest.position)
@@ -106,6 +111,51 @@ def feedforward(model: Model, springs: Springs, weight: np.ndarray) -> harness.B
     return cycle
 
 
+def with_terms(springs: Springs) -> Iterator[tuple[str, Springs]]:
+    """The arm of the study with each term of real drives, in all joints, that a node may know."""
+    sheet = load_arm(built_in_robots()["panda"])
+    yield "motors along a motion", springs
+    for key in ("link-friction", "hysteresis", "backlash", "gear-error", "drives"):
+        condition = CONDITIONS[key]
+        known = with_drive_terms(springs, sheet.effects(condition.effects))
+        yield f"... with {condition.title}", known
+        if key == "link-friction":
+            bristles = [
+                replace(each, link_friction=replace(each.link_friction, presliding=3e-4))
+                for each in known.actuators
+            ]
+            yield (
+                f"... with {condition.title} and presliding",
+                replace(known, actuators=tuple(bristles)),
+            )
+
+
+def terms(name: str, springs: Springs, motion: list[tuple[np.ndarray, np.ndarray]]) -> harness.Row:
+    """The motors along a whole motion, whose first state is at rest."""
+    motors, states = dyn.elastic.MotorFeedforward(springs), itertools.cycle(motion)
+
+    def step():
+        motors.state[:], motors.torque[:] = next(states)
+        motors.update()
+        motors.advance(1e-9 * PERIOD)
+
+    step()
+    wanted = dyn.elastic.motor_motion(springs, *motion[0])
+    harness.require(name, motors.command.torque, wanted.torque)
+    return harness.Row(name, harness.loop(step, len(motion)), len(motion))
+
+
+def motion_of(model: Model) -> list[tuple[np.ndarray, np.ndarray]]:
+    """State and torques of a rest and of a period of 1 s of sines, every ms."""
+    t, w = 1e-9 * PERIOD * np.arange(1001), 2.0 * np.pi
+    phase = w * t[:, None] + np.arange(model.n)
+    states = np.array([0.2 * w**k * np.sin(phase + k * np.pi / 2) for k in range(5)])
+    states[0] += START
+    states[:, 0], states[0, 0] = 0.0, START
+    torques = dyn.inverse_dynamics(model, *states)
+    return [*zip(states.swapaxes(0, 1), np.stack(torques, axis=1), strict=True)]
+
+
 def groups(options: argparse.Namespace) -> list[Group]:
     model, robot = harness.robots(harness.ROBOT)
     springs = dyn.load_actuators(SPRINGS, model.joint_names)
@@ -123,4 +173,6 @@ def groups(options: argparse.Namespace) -> list[Group]:
         calls[f"generated C, {LAW}, called from Python"] = c(model, springs, rest)
     rows = [harness.called(name, cycle, options) for name, cycle in calls.items()]
     title = f"a cycle of {model.name} with springs, {model.n} joints"
+    motion = motion_of(model)
+    rows += [terms(name, own, motion) for name, own in with_terms(springs)]
     return [Group("control_cycle", title, rows, FLAT, "cycle")]

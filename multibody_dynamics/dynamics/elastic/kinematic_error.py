@@ -49,14 +49,14 @@ ORDER, OF_LINK, AMPLITUDE, PHASE, HARMONIC_ROW = 0, 1, 2, 3, 4
 PARTS = OWN + 2  # column, behind the counts of harmonics and slip elements
 
 GEAR_ITERATIONS = 6
-GEAR_RESOLUTION = 1e-9  # rad or m; the step to it has cubed the error, to less than rounding
+GEAR_RESOLUTION = 1e-7  # rad or m; the step to it has cubed the error, to less than rounding
 
 
 @inlined
 def gear_error(joints, i, first, count, of_link, x):
-    """e and its first to third derivatives by x, the position of the link or of the motor, for the
+    """e and its first to fourth derivatives by x, the position of the link or of the motor, for the
     `count` harmonics in columns from `first` on that turn with it."""
-    e, e1, e2, e3 = 0.0, 0.0, 0.0, 0.0
+    e, e1, e2, e3, e4 = 0.0, 0.0, 0.0, 0.0, 0.0
     for k in range(count):
         column = first + HARMONIC_ROW * k
         if joints[i, column + OF_LINK] == of_link:
@@ -65,27 +65,29 @@ def gear_error(joints, i, first, count, of_link, x):
             s, c = a * np.sin(angle), order * a * np.cos(angle)
             e += s
             e1 += c
-            e2 -= order * order * s
-            e3 -= order * order * c
-    return e, e1, e2, e3
+            square = order * order
+            e2 -= square * s
+            e3 -= square * c
+            e4 += square * square * s
+    return e, e1, e2, e3, e4
 
 
 @inlined
 def gear_input(joints, i, first, count, link, motion):
     """theta, theta', theta'' at which the spring feels `motion` with the link at `link`, and
     dtheta_s/dtheta; by Halley's method."""
-    e, e1, e2, _ = gear_error(joints, i, first, count, 1.0, link[0])
+    e, e1, e2, _, _ = gear_error(joints, i, first, count, 1.0, link[0])
     wanted = motion[0] - e
     rate = motion[1] - e1 * link[1]
     acceleration = motion[2] - e1 * link[2] - e2 * link[1] * link[1]
     theta = wanted
     for _ in range(GEAR_ITERATIONS):
-        e, e1, e2, e3 = gear_error(joints, i, first, count, 0.0, theta)
+        e, e1, e2, e3, e4 = gear_error(joints, i, first, count, 0.0, theta)
         rest, ratio = wanted - theta - e, 1.0 + e1
         step = rest / (ratio + 0.5 * e2 * rest / ratio)
         theta += step
         ratio += (e2 + 0.5 * e3 * step) * step
-        e2 += e3 * step
+        e2 += (e3 + 0.5 * e4 * step) * step
         if abs(step) <= GEAR_RESOLUTION:
             break
     thetad = rate / ratio
@@ -95,6 +97,6 @@ def gear_input(joints, i, first, count, link, motion):
 @inlined
 def gear_output(joints, i, first, count, q, qd, theta, thetad):
     """theta_s, theta_s' and dtheta_s/dtheta."""
-    of_link, link1, _, _ = gear_error(joints, i, first, count, 1.0, q)
-    e, e1, _, _ = gear_error(joints, i, first, count, 0.0, theta)
+    of_link, link1, _, _, _ = gear_error(joints, i, first, count, 1.0, q)
+    e, e1, _, _, _ = gear_error(joints, i, first, count, 0.0, theta)
     return theta + e + of_link, (1.0 + e1) * thetad + link1 * qd, 1.0 + e1
