@@ -441,7 +441,7 @@ class Arm(IndependentCopies):
                 sample,
                 missed=self._missed,
                 load=self.supervisor.rules.external_load,
-                velocity=self.motion.desired[1],
+                velocities=(self.motion.desired[1], self.reference.motors[1]),
                 compares=not observes,
                 can_stop_on_links=self.laws.on_links is not None and not observes,
             )

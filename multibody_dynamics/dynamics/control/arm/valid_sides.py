@@ -113,6 +113,7 @@ class ValidSides(IndependentCopies):
     def forget(self) -> None:
         """Forget which positions counted."""
         self._accepted_at = 0  # ns, stamp of the last sample that counted in full; 0: none yet
+        self._carried_to = 0  # ns, for which the accepted positions are
         self.leapt = ""
         for row in self._accepted.values():
             row[:] = np.nan
@@ -153,14 +154,15 @@ class ValidSides(IndependentCopies):
         *,
         missed: str,
         load: Array,
-        velocity: Array,
+        velocities: tuple[Array, Array],
         compares: bool,
         can_stop_on_links: bool,
     ) -> Sample:
         """The sample, without the sides that do not count.
 
         missed : what the sample before lacked. load : (n,) N m or N, external torques that are
-            believed after a silence. velocity : (n,) rad/s or m/s, along the motion.
+            believed after a silence. velocities : (n,) and (m,) rad/s or m/s, of links and motors
+            along the motion, by which the positions that counted move on while a side leaps.
         compares : whether links and motors are measured independently of each other.
         can_stop_on_links : without the motors; otherwise, both sides are then missing.
         """
@@ -182,14 +184,18 @@ class ValidSides(IndependentCopies):
             self.leapt = ""
         if self.leapt:
             if silence <= self._cycle.state_timeout and not missed:
+                step = min(1e-9 * (sample.stamp - self._carried_to), MAX_STEP)
+                for row, velocity in zip(self._accepted.values(), velocities, strict=True):
+                    row += step * velocity
+                self._carried_to = sample.stamp
                 return sample._replace(is_late=True)
             return sample.without_sides(missed or _lacking(self.leapt, can_stop_on_links), why)
         far, step = float(self._cycle.frozen_distance), min(silence, MAX_STEP)
-        if compares and (frozen := self._compare(far, step, *rows.values(), velocity)):
+        if compares and (frozen := self._compare(far, step, *rows.values(), velocities[0])):
             lacks = _lacking((LINKS, MOTORS, BOTH)[frozen - 1], can_stop_on_links)
             why = "the same positions in every sample, although the arm moves"
             return sample.without_sides(lacks, f"{lacks} are frozen: {why}")
-        self._accepted_at = sample.stamp
+        self._accepted_at = self._carried_to = sample.stamp
         for side, row in rows.items():
             self._accepted[side][:] = row
         return sample

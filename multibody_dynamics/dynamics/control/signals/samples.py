@@ -5,9 +5,10 @@
 
 A sample counts if it is new, finite, not from the future, and not farther from the last one than
 the speed limits and known steps of its encoder allow. What they allow does not grow once a sample
-has been refused: an encoder that has lost its zero does not come within reach by waiting. After a
-silence, a side counts again once the springs between the samples of both sides carry what the model
-says; where that cannot be judged, within reach, or after the fault has been cleared.
+has been refused, and moves along the reference: an encoder that has lost its zero comes within
+reach neither by waiting nor as the joint moves on. After a silence, a side counts again once the
+springs between the samples of both sides carry what the model says; where that cannot be judged,
+within reach, or after the fault has been cleared.
 
 A side without a new sample is carried along its reference, so that feedback stays as it is, until
 it has timed out, and then rests. Filters (:mod:`derivative_filter`) give the velocities; the next
@@ -39,8 +40,8 @@ class Samples(NamedTuple):
     span: Annotated[
         Array, Field("s, for which a side is within reach, 0: since its last sample", (2,))
     ]
-    last_q: Annotated[Array, Field("rad or m, in the last valid sample", ("n",))]
-    last_theta: Annotated[Array, Field("rad or m, in the last valid sample", ("m",))]
+    last_q: Annotated[Array, Field("rad or m, last valid sample; carried on in a leap", ("n",))]
+    last_theta: Annotated[Array, Field("rad or m, the same of the motors", ("m",))]
     taken: Annotated[Array, Field("s, of the states with these samples", (2,))]
     interval: Annotated[Array, Field("s, between the last two samples of a side", (2,))]
     is_new: Annotated[Integers, Field("1 if the next sample of the other side makes a pair", (2,))]
@@ -187,6 +188,9 @@ def _advance_side(
         rest_filter(s.filter, s.drift, row.shape[0], first)
     else:
         coast_filter(s.filter, s.drift, step, velocity, acceleration, first)
+        if s.span[side] > 0.0:  # what it may return to moves, too
+            for i in range(row.shape[0]):
+                last[i] += step * velocity[i]
     if is_late or is_lost or since > p.max_step:
         s.settling_since[side] = time
 

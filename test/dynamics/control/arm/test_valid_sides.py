@@ -16,6 +16,8 @@ from multibody_dynamics.dynamics.control.arm.modes import (
     NO_MOTORS,
     Mode,
 )
+from multibody_dynamics.dynamics.control.laws.controller_settings import ControllerSettings
+from multibody_dynamics.dynamics.control.laws.flatness_settings import FlatnessSettings
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
 
 PERIOD = 1e-3
@@ -96,6 +98,40 @@ def test_a_side_whose_positions_leap_is_missing_until_it_agrees(links, motors, m
         made.clear_fault()
         believed = run(range(2950, 3450), links, motors).mode is Mode.HOLDING
         assert believed == (links == motors)
+
+
+@pytest.mark.parametrize("leap", [-0.26, -0.27])
+def test_a_side_that_has_leapt_does_not_return_by_moving_on(leap):
+    """The motors of a moving arm covered what their leap exceeded the reach of a cycle by: 0.27 rad
+    were taken for 8 rad/s after 44 ms, to which the torque answered by 10 N m."""
+    arm, period = shipped("antagonistic_elbow"), 4e-3
+    laws = {
+        name: ControllerSettings(law=name, period=period, position=arm.rest)
+        for name in ("motor_pd", "hold")
+    }
+    made = control.Arm(
+        arm.model,
+        arm.actuators,
+        FlatnessSettings(law="motor_pd", controllers=laws),
+        ArmSettings(transfer_time=0.1),
+    )
+    made.design(arm.rest)
+    made.activate()
+    plant = ElasticRobot(arm.model, arm.actuators, step=1e-3)
+    plant.reset(arm.rest)
+    torque, faults = plant.motor_torque.copy(), []
+    for k in range(250):
+        if k == 75:
+            made.motion.go(arm.rest + 0.4, 0.8)
+        away = leap if k >= 150 else 0.0
+        command = made.update(sample_of(made, k * period, plant.q, plant.theta + away))
+        faults += [event.fault.code for event in command.events]
+        assert np.abs(made.measured.motors[1]).max() < 1.5
+        assert command.torque is not None
+        assert k < 150 or np.abs(command.torque - torque).max() < 0.5
+        torque = command.torque.copy()
+        plant.step(torque, period)
+    assert faults == [NO_MOTORS]
 
 
 @pytest.mark.parametrize(

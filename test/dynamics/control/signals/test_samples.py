@@ -160,7 +160,8 @@ def test_a_side_that_leaps_is_missing_for_ever_unless_it_returns_agrees_or_is_be
     run(sampled, 5000, jump)
     assert samples.lacks_links(sampled.p, sampled.s, sampled.time)
     assert sampled.counts.refused_samples[0] == 5000
-    assert np.abs(sampled.s.last_q - moving(0.1)[0]).max() < 1e-9
+    assert np.abs(sampled.s.last_q - sampled.s.q).max() < 1e-9  # where it has been carried
+    assert np.abs(sampled.s.last_q - moving(0.1)[0]).max() < 0.01 * np.abs(moving(1.0)[0]).max()
     run(sampled, 100, jump, agrees=0)
     assert samples.lacks_links(sampled.p, sampled.s, sampled.time)
     for how in ("agrees", "believed"):
@@ -172,6 +173,28 @@ def test_a_side_that_leaps_is_missing_for_ever_unless_it_returns_agrees_or_is_be
         assert samples.lacks_links(sampled.p, sampled.s, sampled.time)
         assert run(sampled, 100, 0.0, agrees=1) < 1e-6
         run(sampled, 100, jump)
+
+
+def test_a_side_that_has_leapt_does_not_come_within_reach_by_moving_on():
+    """A joint that moves by its leap, the other way, came within reach of its last sample, and
+    filters made a velocity of it."""
+    sampled = Sampled()
+    fast = np.array([0.5, -0.5]), np.zeros(M)
+    sampled.p = sampled.p._replace(link_timeout=0.1, motor_timeout=0.1)
+    sampled.reference = lambda: tuple(np.stack([0.0 * v, v, 0.0 * v]) for v in fast)
+
+    def moves_on(cycles, jump):
+        for _ in range(cycles):
+            sampled.cycle(fast[0] * (sampled.time + DT) + jump * np.sign(fast[0]), fast[1])
+
+    moves_on(200, 0.0)
+    moves_on(90, -0.015)  # reaches 0.01 rad in a cycle
+    assert sampled.counts.refused_samples[0] == 90
+    np.testing.assert_allclose(sampled.s.qd, fast[0], rtol=1e-6)
+    moves_on(5, 0.0)
+    assert sampled.counts.refused_samples[0] == 90
+    np.testing.assert_allclose(sampled.s.q, fast[0] * sampled.time, rtol=1e-6)
+    np.testing.assert_allclose(sampled.s.qd, fast[0], rtol=1e-6)
 
 
 def test_if_both_sides_leap_springs_that_agree_do_not_help():
