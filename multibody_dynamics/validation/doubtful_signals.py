@@ -5,9 +5,10 @@
 
 A velocity is compared with positions by its integral over a short time w:
 
-    q(t + w) - q(t) = integral of v from t to t + w, minus the delay of v times v(t + w) - v(t)
+    q(t + w) - q(t) = integral of v from t to t + w
 
-which noise and quantisation disturb far less than derivatives of positions.
+which noise and quantisation disturb far less than derivatives of positions. A v that lags behind
+by d, as filtered ones do, adds d (v(t + w) - v(t)).
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,8 +24,9 @@ from ..dynamics.model import MultibodyModel
 from ..dynamics.rigid import inverse_dynamics
 
 WINDOW = 0.25  # s
-DELAY = 0.1  # s, up to which a velocity may lag behind, as filtered ones do
-CONTRADICTS = 0.15  # of the movement, in what velocities and positions differ
+DELAY = 0.2  # s, the longest lag of velocities that is recognised as such
+CONTRADICTS = 0.1  # of the movement, in what velocities and positions differ
+MOST = 0.9  # share of an error, or of its square, that has one cause
 RELEVANT = 0.02  # of the fastest joint's movement
 SLOW = 0.01  # rad/s or m/s, rms: a joint at rest, or a difference of no importance
 NOISE = 5.0  # standard deviations
@@ -35,6 +37,7 @@ BEYOND = 0.1  # of the range of a joint, by which it may leave its limits
 EFFORTS_ALIKE = 0.85  # correlation of efforts with those of the model
 EFFORT_RATIO = 2.0  # between efforts and those of the model, which friction does not explain
 STEADY = 3.0  # standard deviations by which the mean of an effort exceeds its changes
+EXACT = 1e-12  # of the square of a mean: a variance of rounding alone
 FEWEST = 16  # windows
 MISPLACED = 5.0  # between the torque of a deflection and that of the model
 BEND = 0.1  # of a motion: a larger deflection is no delay or error of the encoders
@@ -75,15 +78,12 @@ def contradicting_velocities(stretches: Iterable[Stretch]) -> dict[int, str]:
     moved, integral, change = (np.concatenate([p[k] for p in parts]) for k in range(3))
     noise = np.max([part.noise for part in parts], axis=0)
     q, qd = (np.concatenate([part[k] for part in stretches]) for k in (1, 2))
-    error = moved - integral
-    delay = -np.einsum("kj,kj->j", error, change) / np.maximum((change**2).sum(axis=0), 1e-300)
-    error += np.clip(delay, -DELAY, DELAY) * change
-    rms = [np.sqrt((rows**2).mean(axis=0)) for rows in (error, moved, integral)]
+    rms = [np.sqrt((rows**2).mean(axis=0)) for rows in (moved - integral, moved, integral)]
     size = np.maximum(rms[1], rms[2])
     wrong = rms[0] > np.maximum(CONTRADICTS * size, NOISE * noise)
     wrong &= rms[0] > np.maximum(RELEVANT * rms[1].max(), SLOW * WINDOW)
     return {
-        int(j): _about_velocity(moved[:, j], integral[:, j], q[:, j], qd[:, j])
+        int(j): _about_velocity(moved[:, j], integral[:, j], change[:, j], q[:, j], qd[:, j])
         for j in np.flatnonzero(wrong)
     }
 
@@ -110,7 +110,7 @@ def _movement(stretch: Stretch) -> _Movement | None:
     return _Movement(moved[whole], integral[whole], change[whole], noise)
 
 
-def _about_velocity(moved: Array, integral: Array, q: Array, qd: Array) -> str:
+def _about_velocity(moved: Array, integral: Array, change: Array, q: Array, qd: Array) -> str:
     """The likely cause of a contradiction."""
     if not qd.any():
         return "are all zero"
@@ -118,8 +118,16 @@ def _about_velocity(moved: Array, integral: Array, q: Array, qd: Array) -> str:
         return f"are all {qd[0]:.4g}"
     if abs(_correlation(qd, q)) > ALIKE > abs(_correlation(integral, moved)):
         return f"are proportional to the positions ({float(np.ptp(qd) / np.ptp(q)):.3g} times)"
-    if abs(_correlation(integral, moved)) > ALIKE:
-        factor = float(moved @ integral / (moved @ moved))
+    error = integral - moved
+    rms, mean = float(np.sqrt((error**2).mean())), float(error.mean())
+    lag = -float(error @ change / (change @ change))
+    if abs(mean) > MOST * rms:
+        return f"exceed the derivatives of the positions by {mean / WINDOW:.3g} throughout"
+    if abs(lag) < DELAY and _correlation(error, change) ** 2 > MOST:
+        which = "lag behind" if lag > 0.0 else "are ahead of"
+        return f"{which} the derivatives of the positions by {1e3 * abs(lag):.2g} ms"
+    factor = float(moved @ integral / (moved @ moved))
+    if _correlation(integral, moved) ** 2 > MOST and abs(factor - 1.0) > CONTRADICTS:
         cause = _cause(factor, VELOCITIES)
         return f"are {factor:.3g} times the derivatives of the positions{cause}"
     return "do not follow from the positions"
@@ -192,10 +200,13 @@ def doubtful_efforts(
         slope = residual.spread[0, 1] / residual.spread[0, 0]
     for j, name in enumerate(names):
         alike, factor = float(residual.correlation[j]), float(slope[j])
-        mean = residual.mean[:, j]
+        mean, (expected, measured) = residual.mean[:, j], np.diag(residual.spread[:, :, j])
+        if abs(mean[1]) > 0.0 and measured < EXACT * count * mean[1] ** 2 < expected:
+            notes.append(f"{name}: its {what} are all {mean[1]:.4g}")
+            continue
         if not abs(alike) > EFFORTS_ALIKE:
             # Torques that gravity keeps constant have a size, but hardly a shape.
-            steady = abs(mean) > STEADY * np.sqrt(np.diag(residual.spread[:, :, j]) / count)
+            steady = abs(mean) > STEADY * np.sqrt(np.array([expected, measured]) / count)
             if not steady.all():
                 continue
             factor = float(mean[1] / mean[0])

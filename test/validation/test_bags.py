@@ -291,6 +291,7 @@ def test_empty_cells_are_nan(tmp_path):
         ("t,q a\n0,1\n".encode("utf-16"), "not a table in UTF-8"),
         ("t,a\n0,1\n1,2\n", "in columns named 'q JOINT' or 'theta MOTOR'; it has t, a"),
         ("t,q a\n3,1\n2,2\n1,3\n", "t decreases"),
+        ("t,q a\n0,1\n0,2\n0,3\n1,4\n1,5\n", "t repeats itself in 3 of 5 rows; .* all digits"),
         ("t,q a\n0,1\n1,x2\n", "not a table of numbers: .*x2"),
         ("t,q a\n0,1\n1e12,1\n", "t reaches 1e\\+12: expected seconds"),
         ("t,q a\nnan,1\n1,2\n", "t has NaN"),

@@ -52,6 +52,8 @@ def found(qd, q=Q, t=T):
         (lambda v: 1.3 * v, r"are 1\.3 times the derivatives of the positions$"),
         (lambda v: np.gradient(v, 1.0 / RATE, axis=0), "do not follow|times"),
         (lambda v: np.roll(v, 400, axis=0), "do not follow"),
+        (lambda v: v + 1.5, r"exceed the derivatives of the positions by 1\.5 throughout"),
+        (lambda v: np.where((T < 2.0)[:, None], 0.0, v), "do not follow"),
     ],
 )
 def test_velocities_that_contradict_the_positions(change, text):
@@ -59,6 +61,15 @@ def test_velocities_that_contradict_the_positions(change, text):
     assert set(wrong) == {0, 1, 2}
     for each in wrong.values():
         assert re.search(text, each), each
+
+
+@pytest.mark.parametrize(("lag", "text"), [(0.04, "lag behind"), (-0.04, "are ahead of")])
+def test_velocities_that_lag_behind_by_much_of_the_motion(lag, text):
+    """Of the slowest joint, 40 ms are 6 % of the motion."""
+    wrong = found(0.5 * W * np.cos(np.outer(T - lag, W)))
+    assert set(wrong) == {1, 2}
+    for each in wrong.values():
+        assert re.fullmatch(f"{text} the derivatives of the positions by (39|40) ms", each), each
 
 
 @pytest.mark.parametrize("factor", [0.2, 1.0, 30.0])
@@ -82,7 +93,7 @@ def test_true_velocities_with_noise_delay_rounding_gaps_and_rest():
         assert found(QD, step * np.round(Q / step)) == {}
     assert found(QD + 0.3 * rng.normal(size=QD.shape)) == {}
     assert found(QD, Q + 2e-3 * rng.normal(size=Q.shape)) == {}
-    late = 0.5 * W * np.cos(np.outer(T - 0.03, W))
+    late = 0.5 * W * np.cos(np.outer(T - 0.01, W))
     assert found(late) == {}
     kept = (T < 4.0) | (T > 4.7)
     assert found(QD[kept], Q[kept], T[kept]) == {}
@@ -143,6 +154,7 @@ def test_efforts_with_another_sign_or_unit():
         (lambda run: run, ""),
         (lambda run: {"sensor": -run.sensor}, r"efforts \(sensor\) are -\S+ times .* other sign"),
         (lambda run: {"motor_torque": 1e3 * run.motor_torque}, r"efforts \(motor\) .* in mN m"),
+        (lambda run: {"sensor": 0.0 * run.sensor + 4.0}, r"efforts \(sensor\) are all 4$"),
         (lambda run: {"q": run.theta, "theta": run.q}, "links and motors exchanged"),
         (lambda run: {"q": run.q[:, ::-1]}, "are columns exchanged, or positions in other units"),
         (lambda run: {"q": DEGREES * run.q, "theta": DEGREES * run.theta}, "in degrees"),

@@ -92,7 +92,14 @@ def read_arrays(path: str | PathLike[str]) -> dict[str, NDArray[Any]]:
         archive = np.load(as_path(path), allow_pickle=False)
         if isinstance(archive, NpzFile):
             with archive:
-                return {name: np.asarray(archive[name]) for name in archive.files}
+                return {name: _array(archive, name) for name in archive.files}
         raise ValueError(
             "it contains a single unnamed array (numpy.save), not named arrays (numpy.savez)"
         )
+
+
+def _array(archive: NpzFile, name: str) -> NDArray[Any]:
+    try:
+        return np.asarray(archive[name])
+    except ValueError as error:
+        raise ValueError(f"array {name}: {error}") from None

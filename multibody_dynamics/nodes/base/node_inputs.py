@@ -17,6 +17,7 @@ class Inputs:
     def __init__(self, node: ManagedNode[Any]) -> None:
         self._node = node
         self._rejected = EventCounter()
+        self._reasons: dict[str, object] = {}  # of the last rejection on each topic
 
     def listen(
         self,
@@ -39,13 +40,17 @@ class Inputs:
         self._node.activation.subscribe(kind, topic, receive, quality, raw=raw)
 
     def reject(self, topic: str, error: MessageError) -> None:
-        """Count a message that is rejected, and log why."""
-        self._rejected.add(f"{topic}: {error.reason}", f"{topic}: {error}")
+        """Count a message that is rejected, and log why, at most once per second for each topic;
+        the next report has the reason in any case."""
+        self._rejected.add(f"{topic}: {error.reason}")
+        self._reasons[f"last rejected {topic}"] = str(error)
         self._node.warn_about(topic, f"rejected {topic}: {error}")
 
     def report(self) -> tuple[int, dict[str, object]]:
-        """The number of rejected messages since the last report, and the totals by reason."""
-        return self._rejected.report()
+        """The number of rejected messages since the last report, the totals by reason, and why the
+        last one on each topic was rejected."""
+        recent, _ = self._rejected.report()
+        return recent, self._rejected.totals | self._reasons
 
     def status(self, more: Mapping[str, object]) -> Status:
         """The report as a status, with more values."""

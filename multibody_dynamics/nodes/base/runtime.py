@@ -43,6 +43,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from rclpy.logging import get_logger
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import remove_ros_args
 from rosgraph_msgs.msg import Clock
 
 from ...dynamics.core import DynamicsError, when_compiling
@@ -422,12 +423,16 @@ def help_text(module: ModuleType) -> str:
 
 
 def initialise(arguments: Sequence[str]) -> None:
-    """rclpy.init without its signal handlers; ParameterError for invalid ROS arguments, and if
-    there is no folder for logs."""
+    """rclpy.init without its signal handlers; ParameterError for invalid ROS arguments, for others,
+    and if there is no folder for logs. arguments: with the name of the program."""
     try:
+        if others := remove_ros_args(arguments)[1:]:
+            raise ParameterError(
+                f"unknown arguments: {' '.join(others)}; those of a node follow --ros-args"
+            )
         rclpy.init(args=list(arguments), signal_handler_options=SignalHandlerOptions.NO)
     except RCLError as error:
-        reason = _one_line(error).removeprefix("failed to initialize rcl: ")
+        reason = re.sub("^[Ff]ailed to .*?: ", "", _one_line(error))
         if "log directory" in reason:
             raise ParameterError(
                 f"{reason}: set ROS_LOG_DIR to a folder that can be written; by default, it is"

@@ -81,6 +81,7 @@ class ToolInput:
         (pose,) = read_target(message, self._frame)
         q = self._planner.near(pose, self._last_target())
         self._stream(TrajectoryRequest(stamp or None, np.zeros(1), q[None], None, None))
+        self._count(topic)
 
     def _last_target(self) -> Array:
         """(n,) the last target of the stream, or where one would begin."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from inspect import signature
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 NAMES = re.compile(r"[A-Za-z_]\w*(/[A-Za-z_]\w*)*", re.ASCII)
 MOTIONS = ("sum_of_sines", "rest_to_rest")
+
+
+def finite(text: str) -> float:
+    """A finite number."""
+    return _number(text, "a finite number", least=-sys.float_info.max)
 
 
 def positive(text: str) -> float:

@@ -5,7 +5,7 @@
 
 import argparse
 
-from ..base.arguments import call, domain, namespace, positive
+from ..base.arguments import call, domain, finite, namespace, positive
 
 HELP = "Send a pose to task_space_node, and report whether the tool will move there"
 DETAILS = (
@@ -19,10 +19,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     # fmt: off
     for name in "xyz":
-        add(name, metavar=name.upper(), type=float,
+        add(name, metavar=name.upper(), type=finite,
             help=f"{name}, m")
     add("--frame", metavar="LINK", required=True, help="link to which the pose is relative")
-    add("--rpy", metavar=("ROLL", "PITCH", "YAW"), type=float, nargs=3, default=(0.0, 0.0, 0.0),
+    add("--rpy", metavar=("ROLL", "PITCH", "YAW"), type=finite, nargs=3, default=(0.0, 0.0, 0.0),
         help="rotations about the fixed x, y and z axes, as in a URDF, rad (0 0 0)")
     add("--namespace", type=namespace, default="", help="namespace of the node")
     add("--timeout", metavar="S", type=positive, default=10.0,

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
-from rcl_interfaces.msg import Log
 from rclpy.node import Node
 from scipy.spatial.transform import Rotation
 
@@ -20,6 +19,7 @@ from .table import spinning_node
 
 TOPIC = "target_pose"
 ACCEPTED = f"{TOPIC} accepted"
+LAST_REJECTED = f"last rejected {TOPIC}"
 
 
 def send_pose(
@@ -43,7 +43,7 @@ def send_pose(
 
 class _Sender:
     """The counts of accepted and rejected poses in the newest diagnostics, by what they count, and
-    the reason of the last rejection, from the log of the node."""
+    the reason of the last rejection. The log of the node may leave a reason out."""
 
     def __init__(self, node: Node, spin: Callable[[], None], timeout: float) -> None:
         self._node, self._spin, self._timeout = node, spin, timeout
@@ -52,7 +52,6 @@ class _Sender:
         self._reason = ""
         self._publisher = node.create_publisher(PoseStamped, TOPIC, RELIABLE)
         node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
-        node.create_subscription(Log, "/rosout", self._on_log, 10)
 
     def send(self, message: PoseStamped) -> str:
         self._wait(lambda: self._publisher.get_subscription_count(), "no node listens on")
@@ -62,8 +61,7 @@ class _Sender:
         self._wait(lambda: self._counts != before, "the node plans, without an answer to")
         if self._counts.get(ACCEPTED, 0) > before.get(ACCEPTED, 0):
             return f"{ACCEPTED}: the tool moves"
-        self._wait(lambda: self._reason, "no reason on /rosout for the rejection of")
-        raise RunError(self._reason)
+        raise RunError(f"rejected {TOPIC}: {self._reason}")
 
     def _wait(self, condition: Callable[[], object], what: str) -> None:
         end = time.monotonic() + self._timeout
@@ -76,19 +74,14 @@ class _Sender:
                 )
             self._spin()
 
-    def _on_log(self, message: Log) -> None:
-        if message.msg.startswith(f"rejected {TOPIC}: ") and message.name in self._listeners("."):
-            self._reason = message.msg
-
-    def _listeners(self, separator: str) -> set[str]:
+    def _listeners(self) -> set[str]:
         """The nodes that take poses, with their namespaces."""
         topic = self._node.resolve_topic_name(TOPIC)
         found = self._node.get_subscriptions_info_by_topic(topic)
-        names = (f"{each.node_namespace.strip('/')}/{each.node_name}" for each in found)
-        return {name.strip("/").replace("/", separator) for name in names}
+        return {f"{each.node_namespace.strip('/')}/{each.node_name}".strip("/") for each in found}
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        nodes = self._listeners("/")
+        nodes = self._listeners()
         for status in message.status:
             node, _, part = status.name.rpartition(": ")
             if node.strip("/") not in nodes or part not in ("inputs", "reference"):
@@ -97,3 +90,5 @@ class _Sender:
             for item in status.values:
                 if item.key.startswith(TOPIC):
                     self._counts[item.key] = int(item.value)
+                elif item.key == LAST_REJECTED:
+                    self._reason = item.value

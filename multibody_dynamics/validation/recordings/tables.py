@@ -279,6 +279,13 @@ def times_in(path: Path, t: Any) -> Array:
     if np.abs(times).max(initial=0) > LATEST:
         latest = np.abs(times).max()
         raise InputError(f"{path}: t reaches {latest:.4g}: expected seconds, not ms, us or ns")
+    if not len(times):
+        raise InputError(f"{path}: t is empty: there are no rows")
+    equal = np.count_nonzero(np.diff(times) == 0)
+    if equal > len(times) // 2 and times[0] != times[-1]:
+        raise InputError(
+            f"{path}: t repeats itself in {equal} of {len(times)} rows; expected all digits of it"
+        )
     if np.count_nonzero(np.diff(times) < 0) > len(times) // 2:
         raise InputError(f"{path}: t decreases; expected the rows in the order of their times")
     return times.astype(np.float64)

@@ -153,6 +153,13 @@ def test_damaged_archives_are_refused_in_one_line(tmp_path, what):
     assert "\n" not in message
 
 
+def test_an_array_of_objects_is_named(tmp_path):
+    """As names are, if they come from pandas."""
+    file = tmp_path / "arrays.npz"
+    np.savez(file, t=np.arange(3.0), joint_names=np.array(["a", "b"], dtype=object))
+    assert_rejected((lambda: read_arrays(file), "array joint_names: Object arrays cannot"))
+
+
 def test_an_array_that_is_too_large_for_the_memory_is_refused(tmp_path):
     file = tmp_path / "arrays.npz"
     np.savez(file, t=np.arange(100.0))

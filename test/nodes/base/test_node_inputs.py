@@ -38,13 +38,14 @@ def test_rejections_are_counted_by_topic_and_reason_until_the_node_is_deactivate
         status = node.inputs.status({"foreign": 3})
         assert (status.part, status.level) == ("inputs", WARN)
         assert status.text == "2 rejected in the last second"
-        last = "words: 'poorer' is not good"
-        assert status.values == {"words: bad word": 2, "last": last, "foreign": 3}
+        last = {"last rejected words": "'poorer' is not good"}
+        assert status.values == {"words: bad word": 2, **last, "foreign": 3}
 
         node.inputs.reject("others", MessageError("late", "too late"))
         recent, totals = node.inputs.report()
         assert recent == 1
-        assert totals == {"words: bad word": 2, "others: late": 1, "last": "others: too late"}
+        last["last rejected others"] = "too late"
+        assert totals == {"words: bad word": 2, "others: late": 1, **last}
         status = node.inputs.status({})
         assert (status.level, status.text) == (OK, "none rejected")
 

@@ -326,6 +326,15 @@ def test_wrong_ros_arguments_are_named(words):
         initialise(["node", "--ros-args", *words])
 
 
+@pytest.mark.parametrize("words", [["-p", "gain:=1.0"], ["gain:=1.0"], ["--params-file", "a.yaml"]])
+def test_words_that_are_no_ros_arguments_are_refused(words):
+    """As without --ros-args, where a node would start with its defaults, or wait for a robot."""
+    with pytest.raises(
+        ParameterError, match=f"^unknown arguments: {' '.join(words)}; .*--ros-args"
+    ):
+        initialise(["node", *words, "--ros-args", "-p", "ceiling:=2.0"])
+
+
 def test_a_parameter_file_for_another_node_causes_a_warning(ros):
     node = ros.start("example", {}, program=Path(__file__))
     says = f"has no section for {NAMESPACE}/example: add one that begins with 'example:'"

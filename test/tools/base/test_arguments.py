@@ -38,3 +38,12 @@ def test_commands_refuse_a_namespace_before_they_start_anything(command, capsys)
         cli.main([command, "--namespace", "left arm"])
     assert left.value.code == 2
     assert "argument --namespace: 'left arm' is not a namespace" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", ["nan 0 0", "0 1e999 0", "0 0 0 --rpy 0 inf 0"])
+def test_a_pose_has_finite_numbers(words, capsys):
+    with pytest.raises(SystemExit) as left:
+        cli.main(["send-pose", *words.split(), "--frame", "tip"])
+    assert left.value.code == 2
+    (number,) = set(words.split()) & {"nan", "1e999", "inf"}
+    assert f"{number} is not a finite number" in capsys.readouterr().err
