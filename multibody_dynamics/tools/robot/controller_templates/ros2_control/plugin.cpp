@@ -30,7 +30,6 @@ constexpr double NOT_A_NUMBER = std::numeric_limits<double>::quiet_NaN();
 constexpr double SAME_TIME = 1e-3;
 constexpr double DIAGNOSTICS_PERIOD = 1.0; /* s; changes are published at once */
 constexpr double RATE_TOLERANCE = 0.01;
-constexpr std::size_t MOST_WAITING = 10; /* messages of a topic */
 constexpr double SHORTEST_CHANGE = 0.1; /* s, of a stiffness */
 
 //INTERFACES//

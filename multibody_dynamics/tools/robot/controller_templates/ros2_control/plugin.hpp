@@ -30,6 +30,8 @@
 
 namespace robot_ros2_control
 {
+constexpr std::size_t MOST_WAITING = 10; /* messages of a topic */
+
 /* External joint torques in the order of the core, N m or N. */
 struct ExternalTorque
 {
@@ -195,8 +197,8 @@ private:
   std::atomic<bool> is_active_{false};
   std::atomic<bool> stop_is_requested_{false};
   std::atomic<bool> clearing_is_requested_{false};
-  std::array<Motion, 8> slots_; /* more than may wait, and two for the cycle */
-  realtime_tools::LockFreeSPSCQueue<Motion *, 4> motions_;
+  std::array<Motion, MOST_WAITING + 2> slots_; /* two for the cycle */
+  realtime_tools::LockFreeSPSCQueue<Motion *, MOST_WAITING> motions_;
   StreamInput stream_input_;
   realtime_tools::LockFreeSPSCQueue<ExternalTorque, 4> external_torques_;
   realtime_tools::LockFreeSPSCQueue<SecondTarget, 4> second_targets_;

@@ -128,6 +128,19 @@ void test_motions(Bench & bench)
   bench.send(bench.goal(-distance, 1.0));
   bench.run(1100);
 
+  for (std::size_t k = 1; k <= robot_ros2_control::MOST_WAITING; ++k) { /* in parts, all at once */
+    auto part = bench.goal(distance * static_cast<double>(k) / robot_ros2_control::MOST_WAITING, 0.2);
+    part.header.stamp =
+      rclcpp::Time(bench.now + 200 * PERIOD * static_cast<std::int64_t>(k - 1), RCL_ROS_TIME);
+    bench.publish(part);
+    bench.wait(0.02);
+  }
+  bench.wait(0.3);
+  bench.run(2100);
+  expect(std::fabs(bench.q[0] - before - distance) < 1e-9, "as many messages as are promised wait");
+  bench.send(bench.goal(-distance, 1.0));
+  bench.run(1100);
+
   auto wrong = bench.goal(distance, 1.0);
   wrong.joint_names[0] = "unknown";
   bench.send(wrong);
@@ -273,6 +286,17 @@ void test_streams()
     follow_sine(bench, start[0], send_commands, is_moving) < 0.02 && is_moving,
     "it follows arrays of positions");
   bench.run(1500);
+  send_commands(0.0);
+  bench.wait(0.1);
+  bench.run(2000);
+  for (std::size_t k = 1; k <= robot_ros2_control::MOST_TARGETS; ++k) {
+    send_commands(0.02 * static_cast<double>(k) / robot_ros2_control::MOST_TARGETS);
+    bench.wait(0.005);
+  }
+  bench.wait(0.3);
+  bench.run(3000);
+  expect(
+    std::fabs(bench.q[0] - start[0] - 0.02) < 1e-9, "as many targets as are promised wait for a cycle");
   send_commands(0.0);
   bench.wait(0.1);
   bench.run(2000);

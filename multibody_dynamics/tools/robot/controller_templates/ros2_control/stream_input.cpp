@@ -10,7 +10,6 @@ namespace robot_ros2_control
 {
 namespace
 {
-constexpr std::size_t DEPTH = 20; /* messages that may arrive at once */
 //PAUSE//}  // namespace
 
 void StreamInput::open(
@@ -26,7 +25,7 @@ void StreamInput::open(
       return std::find(topics.begin(), topics.end(), topic) != topics.end();
     };
   takes_trajectories_ = has("joint_trajectory");
-  const auto qos = rclcpp::QoS(DEPTH).best_effort();
+  const auto qos = rclcpp::QoS(MOST_TARGETS).best_effort();
   if (has("joint_targets")) {
     using sensor_msgs::msg::JointState;
     targets_ = node->create_subscription<JointState>(

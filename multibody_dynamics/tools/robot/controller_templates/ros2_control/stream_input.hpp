@@ -5,6 +5,7 @@
 #define ROBOT_ROS2_CONTROL_STREAM_INPUT_HPP
 
 #include <array>
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@
 
 namespace robot_ros2_control
 {
+constexpr std::size_t MOST_TARGETS = 20; /* messages that may arrive at once */
+
 /*
  * The topics that bring streams of targets. Messages pass to the cycle through a lock-free queue;
  * all functions but next() and drop() are called in one callback group, outside of the real-time
@@ -66,8 +69,8 @@ private:
   double arrival_ = 0.0; /* s, of the last message */
   rclcpp::Subscription<sensor_msgs::msg::JointState>::SharedPtr targets_;
   rclcpp::Subscription<std_msgs::msg::Float64MultiArray>::SharedPtr commands_;
-  std::array<Targets, 6> slots_; /* more than may wait, and one for the cycle */
-  realtime_tools::LockFreeSPSCQueue<Targets *, 4> waiting_;
+  std::array<Targets, MOST_TARGETS + 1> slots_; /* one for the cycle */
+  realtime_tools::LockFreeSPSCQueue<Targets *, MOST_TARGETS> waiting_;
 };
 }  // namespace robot_ros2_control
 
