@@ -15,7 +15,9 @@ import re
 import sys
 import warnings
 from collections.abc import Sequence
+from difflib import get_close_matches
 from functools import cache
+from typing import Any
 
 from .. import __version__
 from ..linear_algebra import use_one_thread
@@ -30,6 +32,20 @@ NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # errors tha
 DEFAULTS = "A value in parentheses is the default."
 
 
+class CommandParser(argparse.ArgumentParser):
+    """Names an unknown option, whose value argparse would take for another argument."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        known = self._option_string_actions
+        for name in (word.partition("=")[0] for word in args or ()):
+            if name == "--":
+                break
+            if name.startswith("--") and not any(option.startswith(name) for option in known):
+                near = get_close_matches(name, known, n=1, cutoff=0.8)
+                self.error(f"unknown option {name}{f'; is it {near[0]}?' if near else ''}")
+        return super().parse_known_args(args, namespace)
+
+
 def make_parser() -> argparse.ArgumentParser:
     """The parser with all commands and their options."""
     parser = argparse.ArgumentParser(
@@ -37,7 +53,9 @@ def make_parser() -> argparse.ArgumentParser:
         description="Joint torques and their rates for robots with elastic joints.",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", required=True, parser_class=CommandParser
+    )
     for name in COMMANDS:
         command = load(name)
         description = f"{command.HELP}. {command.DETAILS}"

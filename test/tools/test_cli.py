@@ -83,6 +83,20 @@ def test_negative_numbers_are_no_options(capsys):
     assert "-1.urdf: cannot be read" in rejected(capsys, "inspect", "--no-timing", "--", "-1.urdf")
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("loop --duration 4", "unknown option --duration\n"),
+        ("inspect a.urdf --no-timin=3", "argument --no-timing: ignored explicit argument '3'"),
+        ("validate bag --urfd a.urdf", "unknown option --urfd; is it --urdf?\n"),
+    ],
+)
+def test_an_unknown_option_is_named_and_not_its_value(capsys, words, says):
+    with pytest.raises(SystemExit):
+        cli.main(words.split())
+    assert says in capsys.readouterr().err
+
+
 def test_version(capsys):
     with pytest.raises(SystemExit) as end:
         cli.main(["--version"])

@@ -35,9 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         _, argument = uses[0]
         only = "" if len(uses) == len(SYSTEMS) else f"{', '.join(use for use, _ in uses)}: "
         default = f" ({argument.default})" if argument.choices and argument.default else ""
-        choices = ",".join(filter(None, argument.choices))
-        metavar = f"{{{choices}}}" if choices else name.upper()
-        add(_option(name), dest=name, metavar=metavar, choices=argument.choices or None,
+        choices = tuple(filter(None, argument.choices))
+        metavar = f"{{{','.join(choices)}}}" if choices else name.upper()
+        add(_option(name), dest=name, metavar=metavar, choices=choices or None,
             type=namespace if name == "namespace" else str,
             help=only + argument.description + default)
     # fmt: on
