@@ -363,9 +363,8 @@ class MujocoRobot(NeverCopied):
     def move_base(self, pose: Array, rates: Array) -> None:
         """Let the base move, see :meth:`.Plant.move_base`."""
         twist, acceleration = convert_twist(pose, rates[:2], "spatial", "body")
-        omega, gravity = twist[:3], self.model.gravity
-        origin = acceleration[3:] + np.cross(omega, twist[3:]) + gravity - pose[:3, :3].T @ gravity
-        self._base = pose.copy(), omega, acceleration[:3], origin
+        origin = acceleration[3:] + np.cross(twist[:3], twist[3:])
+        self._base = pose.copy(), twist[:3], acceleration[:3], origin
 
     def _set_gravity(self, model: MultibodyModel) -> None:
         self._compiled.opt.gravity[:] = model.gravity
@@ -442,7 +441,9 @@ class MujocoRobot(NeverCopied):
         moment, force = np.split(wrenches, 2, axis=1)
         moment = moment - _cross(centre, force)
         if self._base is not None:
-            _, omega, alpha, acceleration = self._base
+            pose, omega, alpha, origin = self._base
+            gravity = own.opt.gravity
+            acceleration = origin + gravity - pose[:3, :3].T @ gravity
             w, reference = at.cvel[bodies, :3], at.subtree_com[own.body_rootid[bodies]]
             velocity = at.cvel[bodies, 3:] + _cross(w, centre - reference)
             turning = _cross(omega, _cross(omega, centre) + 2.0 * velocity)

@@ -38,6 +38,8 @@ EFFORTS_ALIKE = 0.85  # correlation of efforts with those of the model
 EFFORT_RATIO = 2.0  # between efforts and those of the model, which friction does not explain
 STEADY = 3.0  # standard deviations by which the mean of an effort exceeds its changes
 EXACT = 1e-12  # of the square of a mean: a variance of rounding alone
+VARIES = 0.1  # of its mean, by which an effort varies more than the steps of its sensor
+TINY = 1e-300
 FEWEST = 16  # windows
 MISPLACED = 5.0  # between the torque of a deflection and that of the model
 BEND = 0.1  # of a motion: a larger deflection is no delay or error of the encoders
@@ -120,17 +122,19 @@ def _about_velocity(moved: Array, integral: Array, change: Array, q: Array, qd: 
         return f"are proportional to the positions ({float(np.ptp(qd) / np.ptp(q)):.3g} times)"
     error = integral - moved
     rms, mean = float(np.sqrt((error**2).mean())), float(error.mean())
-    lag = -float(error @ change / (change @ change))
+    lag = -float(error @ change) / max(float(change @ change), TINY)
+    factor = 1.0 + float(error @ moved) / max(float(moved @ moved), TINY)
+    scaled = f"are {factor:.3g} times the derivatives of the positions{_cause(factor, VELOCITIES)}"
+    is_scaled = abs(factor - 1.0) > CONTRADICTS and _correlation(integral, moved) ** 2 > MOST
+    unexplained = float(((error - (factor - 1.0) * moved) ** 2).mean())
+    if is_scaled and unexplained < min(error.var(), (1.0 - MOST) * rms**2):
+        return scaled
     if abs(mean) > MOST * rms:
         return f"exceed the derivatives of the positions by {mean / WINDOW:.3g} throughout"
     if abs(lag) < DELAY and _correlation(error, change) ** 2 > MOST:
         which = "lag behind" if lag > 0.0 else "are ahead of"
         return f"{which} the derivatives of the positions by {1e3 * abs(lag):.2g} ms"
-    factor = float(moved @ integral / (moved @ moved))
-    if _correlation(integral, moved) ** 2 > MOST and abs(factor - 1.0) > CONTRADICTS:
-        cause = _cause(factor, VELOCITIES)
-        return f"are {factor:.3g} times the derivatives of the positions{cause}"
-    return "do not follow from the positions"
+    return scaled if is_scaled else "do not follow from the positions"
 
 
 def _correlation(one: Array, other: Array) -> float:
@@ -201,7 +205,8 @@ def doubtful_efforts(
     for j, name in enumerate(names):
         alike, factor = float(residual.correlation[j]), float(slope[j])
         mean, (expected, measured) = residual.mean[:, j], np.diag(residual.spread[:, :, j])
-        if abs(mean[1]) > 0.0 and measured < EXACT * count * mean[1] ** 2 < expected:
+        square = count * mean[1] ** 2
+        if square > 0.0 and measured < EXACT * square and expected > VARIES**2 * square:
             notes.append(f"{name}: its {what} are all {mean[1]:.4g}")
             continue
         if not abs(alike) > EFFORTS_ALIKE:

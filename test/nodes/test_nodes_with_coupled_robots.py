@@ -33,7 +33,7 @@ OF_TOOL = {"tool": "tip", "components": "z"}
         ("elastic_robot_simulator_node", {}, PART),
         ("trajectory_node", {"patience": 60.0}, HELD),
         ("validation_node", {}, PART),
-        ("drift_node", {}, MOTORS),
+        ("drift_node", {"state_file": ""}, MOTORS),
         ("task_space_node", OF_TOOL, MOTORS),
     ],
 )

@@ -183,7 +183,7 @@ def test_the_panda_converges_to_elastic_robot_with_order_two():
 
 def on_a_moving_base(robot: Plant, home: Any, dt: float) -> np.ndarray:
     """q, theta and Q each ms while the base turns by 0.7 rad about an axis far from its origin
-    within 0.15 s, with a wrench on the last body."""
+    within 0.15 s, with a wrench on the last body, and other gravity from 0.05 s on."""
     robot.reset(home)
     hold, w, rows = robot.motor_torque.copy(), 4.0 * np.pi, []
     screw = np.array([0.6, -0.5, 0.6, 0.3, 0.4, -0.2])
@@ -193,6 +193,8 @@ def on_a_moving_base(robot: Plant, home: Any, dt: float) -> np.ndarray:
         rates = np.array([w * sine, w**2 * cosine, -(w**3) * sine, -(w**4) * cosine])
         pose = dyn.se3.exp(0.5 * (1.0 - cosine) * screw) @ mounted
         robot.move_base(pose, np.outer(0.5 * rates, screw))
+        if k * dt == 0.05:
+            robot.set_model(robot.model.with_gravity((1.0, 2.0, -3.0)))
         robot.applied_wrenches[-1] = [5.0, 0.0, 1.0, 2.0, 3.0, -4.0] if k * dt < 0.1 else 0.0
         robot.step(hold, dt)
         if k % round(1e-3 / dt) == 0:
@@ -219,7 +221,7 @@ def test_a_delta_robot_moves_as_in_elastic_robot_on_a_moving_base():
     robots = MujocoRobot(model, actuators), ElasticRobot(model, actuators)
     found, own = (on_a_moving_base(each, model.home, 0.25e-3) for each in robots)
     assert np.ptp(own, axis=0).max() > 0.1
-    np.testing.assert_allclose(found, own, rtol=0, atol=2e-5)
+    np.testing.assert_allclose(found, own, rtol=0, atol=3e-5)  # loops give by as much
 
 
 @pytest.mark.parametrize(

@@ -291,7 +291,8 @@ def test_empty_cells_are_nan(tmp_path):
         ("t,q a\n0,1\n".encode("utf-16"), "not a table in UTF-8"),
         ("t,a\n0,1\n1,2\n", "in columns named 'q JOINT' or 'theta MOTOR'; it has t, a"),
         ("t,q a\n3,1\n2,2\n1,3\n", "t decreases"),
-        ("t,q a\n0,1\n0,2\n0,3\n1,4\n1,5\n", "t repeats itself in 3 of 5 rows; .* all digits"),
+        ("t,q a\n0,1\n0,2\n0,3\n1,4\n1,5\n", "t has too few digits: 3 of 5 rows repeat"),
+        ("t,q a\n0,1\n0,2\n.01,3\n.01,4\n.02,5\n.02,6\n", "3 of 6 rows repeat the time before"),
         ("t,q a\n0,1\n1,x2\n", "not a table of numbers: .*x2"),
         ("t,q a\n0,1\n1e12,1\n", "t reaches 1e\\+12: expected seconds"),
         ("t,q a\nnan,1\n1,2\n", "t has NaN"),
@@ -322,6 +323,13 @@ def test_harmless_oddities_of_tables_are_understood(tmp_path, text):
     found = read_table(file)
     assert found.names == ("a",)
     assert found.rows[:, 0, 0].tolist() == [1.0, 2.0]
+
+
+def test_rows_before_the_clock_began_are_no_times_of_few_digits(tmp_path):
+    file = tmp_path / "motion.csv"
+    times = [*np.zeros(20), *0.005 * np.arange(1, 12)]
+    file.write_text("t,q a\n" + "".join(f"{t:.3f},{k}\n" for k, t in enumerate(times)))
+    assert read_table(file).rows[-1, 0, 0] == 30.0
 
 
 def test_malformed_archives_raise(tmp_path):

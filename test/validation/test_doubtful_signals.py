@@ -63,6 +63,29 @@ def test_velocities_that_contradict_the_positions(change, text):
         assert re.search(text, each), each
 
 
+@pytest.mark.parametrize(
+    ("factor", "text"),
+    [
+        (DEGREES, r"are 57\.\d times .*: in degrees/s\?"),
+        (-1.0, r"are -(1|0\.999) times .*: the other sign\?"),
+        (30.0 / math.pi, r"are 9\.5\d times .*: in rpm\?"),
+        (1.3, r"are 1\.3 times the derivatives of the positions$"),
+    ],
+)
+def test_a_factor_is_no_offset_in_a_motion_at_constant_speed(factor, text):
+    speed = 0.5 * np.clip(np.minimum(T, T[-1] - T), 0.0, 1.0)
+    position = np.cumsum(speed) / RATE
+    (wrong,) = found(factor * speed[:, None], position[:, None]).values()
+    assert re.search(text, wrong), wrong
+
+
+def test_two_stretches_at_two_speeds_have_no_lag():
+    still = np.zeros((400, 1))
+    parts = [doubtful_signals.Stretch(T[:400], still, still + v) for v in (0.0, 1.0)]
+    (wrong,) = doubtful_signals.contradicting_velocities(parts).values()
+    assert wrong == "do not follow from the positions"
+
+
 @pytest.mark.parametrize(("lag", "text"), [(0.04, "lag behind"), (-0.04, "are ahead of")])
 def test_velocities_that_lag_behind_by_much_of_the_motion(lag, text):
     """Of the slowest joint, 40 ms are 6 % of the motion."""
@@ -70,6 +93,10 @@ def test_velocities_that_lag_behind_by_much_of_the_motion(lag, text):
     assert set(wrong) == {1, 2}
     for each in wrong.values():
         assert re.fullmatch(f"{text} the derivatives of the positions by (39|40) ms", each), each
+
+
+def test_velocities_as_late_as_those_of_drives_are_left_alone_in_slow_motions():
+    assert set(found(0.5 * W * np.cos(np.outer(T - 0.02, W)))) == {2}
 
 
 @pytest.mark.parametrize("factor", [0.2, 1.0, 30.0])
@@ -146,6 +173,9 @@ def test_efforts_with_another_sign_or_unit():
     by_gear = efforts(lambda x: x / 100.0, np.array([100.0, 100.0]), noise=1e-3)
     assert all("of the motor before its gear?" in text for text in by_gear)
     assert efforts(lambda x: 0.0 * x) == []  # unrelated: nothing can be said
+    held = 12.31 + 0.02 * np.sin(np.outer(T, [1.0, 2.0]))
+    coarse = Residuals.of(T, held, 0.1 * np.round(held / 0.1))
+    assert doubtful_signals.doubtful_efforts(("a", "b"), coarse) == []
 
 
 @pytest.mark.parametrize(

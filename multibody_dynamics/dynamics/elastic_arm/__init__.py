@@ -15,7 +15,7 @@ SoftBase                 a base on springs: frequency, inertia, directions
 BaseMatrices             own inertia, stiffness and damping of a soft base
 DIRECTIONS               in which a base may move
 on_base                  the robot with the coordinates of its base before its own
-on_massless_base         its mass matrix, without the inertia of the base
+mass_matrix_without_base         its mass matrix, without the inertia of the base
 UNIT_INERTIA             of such a base
 """
 
@@ -27,11 +27,18 @@ from .equations_of_motion import (
     arm_slope,
     arm_springs,
 )
-from .soft_base import DIRECTIONS, UNIT_INERTIA, BaseMatrices, SoftBase, on_base, on_massless_base
+from .soft_base import (
+    DIRECTIONS,
+    UNIT_INERTIA,
+    BaseMatrices,
+    SoftBase,
+    mass_matrix_without_base,
+    on_base,
+)
 
 __all__ = [
     "arm_slope", "arm_springs", "arm_accelerations", "ArmTables", "ArmScratch", "ArmState",
-    "SoftBase", "BaseMatrices", "DIRECTIONS", "UNIT_INERTIA", "on_base", "on_massless_base",
+    "SoftBase", "BaseMatrices", "DIRECTIONS", "UNIT_INERTIA", "on_base", "mass_matrix_without_base",
 ]  # fmt: skip
 
 

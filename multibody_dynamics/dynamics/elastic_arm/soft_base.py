@@ -91,8 +91,9 @@ class SoftBase:
         return BaseMatrices(mass, omega**2 * total, 2.0 * self.damping_ratio * omega * total)
 
 
-def on_massless_base(mounted: MultibodyModel, position: Array) -> Array:
-    """(6 + n, 6 + n) mass matrix of a robot :func:`on_base` with UNIT_INERTIA, without this one."""
+def mass_matrix_without_base(mounted: MultibodyModel, position: Array) -> Array:
+    """(6 + n, 6 + n) mass matrix of a robot :func:`on_base` with UNIT_INERTIA, without this one.
+    Raises the errors of :func:`.mass_matrix`."""
     M = mass_matrix(mounted, position)
     M[:6, :6] -= UNIT_INERTIA
     return M

@@ -57,8 +57,8 @@ from ..elastic_arm import (
     arm_accelerations,
     arm_slope,
     arm_springs,
+    mass_matrix_without_base,
     on_base,
-    on_massless_base,
 )
 from ..model import MultibodyModel
 from ..model.records import WRENCH
@@ -484,7 +484,7 @@ class ElasticRobot(IndependentCopies):
         tables = EffectTables.of(effects, actuators)
         if (base := effects.base) is not None:
             whole = on_base(model, inertia=UNIT_INERTIA)
-            carried = on_massless_base(whole, np.zeros(whole.n))[:6, :6]
+            carried = mass_matrix_without_base(whole, np.zeros(whole.n))[:6, :6]
             self._base, self._directions = base.matrices(carried), base.directions
             stiffness, damping = self._base.stiffness, self._base.damping
             tables = tables._replace(base=np.stack((stiffness, damping, np.zeros_like(damping))))

@@ -268,14 +268,12 @@ class JointStates:
         self._before[ours] = rows.get("position", np.nan)
         self._stamps[ours] = stamp
         self._newest = max(self._newest, stamp)
-        if is_whole:
-            self.stamp = stamp
-            return True
-        self._is_new[targets] = True
-        if not self._is_new.all():
-            return False
+        if not is_whole:
+            self._is_new[targets] = True
+            if not self._is_new.all():
+                return False
         self._is_new[:] = False
-        self.stamp = int(self._stamps.max())
+        self.stamp = stamp if is_whole else int(self._stamps.max())
         return True
 
     def _not_yet_given(self, match: Match, stamp: int) -> NDArray[np.bool_] | slice:

@@ -423,12 +423,15 @@ def help_text(module: ModuleType) -> str:
 
 
 def initialise(arguments: Sequence[str]) -> None:
-    """rclpy.init without its signal handlers; ParameterError for invalid ROS arguments, for others,
-    and if there is no folder for logs. arguments: with the name of the program."""
+    """rclpy.init without its signal handlers; ParameterError for invalid ROS arguments, for words
+    outside of --ros-args, and if there is no folder for logs. arguments: with the name of the
+    program."""
     try:
-        if others := remove_ros_args(arguments)[1:]:
+        first = [*arguments, "--ros-args"].index("--ros-args")
+        renamed = [word for word in arguments[1:first] if ":=" in word]  # as ROS once did
+        if others := [*renamed, *filter(None, remove_ros_args(arguments)[1:])]:
             raise ParameterError(
-                f"unknown arguments: {' '.join(others)}; those of a node follow --ros-args"
+                f"unknown arguments: {' '.join(others)}; put those of a node after --ros-args"
             )
         rclpy.init(args=list(arguments), signal_handler_options=SignalHandlerOptions.NO)
     except RCLError as error:

@@ -64,7 +64,7 @@ class MotorLimits:
 
     def motion(self, wanted: Array) -> Array:
         """(2, m) the wanted motor positions, within the limits of the links and the springs, and
-        speeds, limited. Raises InputError for NaN."""
+        speeds, limited; infinity is not checked. Raises InputError for NaN."""
         allowed = np.minimum(np.maximum(wanted, self._lowest), self._highest)
         if not (allowed == wanted).all():
             names = self._actuators.motor_names

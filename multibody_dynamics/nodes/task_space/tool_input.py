@@ -81,7 +81,7 @@ class ToolInput:
         (pose,) = read_target(message, self._frame)
         q = self._planner.near(pose, self._last_target())
         self._stream(TrajectoryRequest(stamp or None, np.zeros(1), q[None], None, None))
-        self._count(topic)
+        self._count(topic, self._followed.events.detail)  # a stream does not hide what ended a goal
 
     def _last_target(self) -> Array:
         """(n,) the last target of the stream, or where one would begin."""
@@ -183,8 +183,8 @@ class ToolInput:
         self._followed.stop()
         self._count(topic)
 
-    def _count(self, topic: str) -> None:
-        self._followed.events.add(f"{topic} accepted")
+    def _count(self, topic: str, detail: str = "") -> None:
+        self._followed.events.add(f"{topic} accepted", detail)
 
     def _check_start(self, stamp: int) -> None:
         """Check the stamp of a request (ns); 0: now."""

@@ -42,26 +42,36 @@ def send_pose(
 
 
 class _Sender:
-    """The counts of accepted and rejected poses in the newest diagnostics, by what they count, and
-    the reason of the last rejection. The log of the node may leave a reason out."""
+    """The counts of accepted and rejected poses in the newest diagnostics of each node, and the
+    reason of its last rejection. The log of a node may leave a reason out."""
 
     def __init__(self, node: Node, spin: Callable[[], None], timeout: float) -> None:
         self._node, self._spin, self._timeout = node, spin, timeout
-        self._reports = 0
-        self._counts: dict[str, int] = {}
-        self._reason = ""
+        self._counts: dict[str, dict[str, int]] = {}
+        self._reasons: dict[str, str] = {}
         self._publisher = node.create_publisher(PoseStamped, TOPIC, RELIABLE)
         node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
 
     def send(self, message: PoseStamped) -> str:
         self._wait(lambda: self._publisher.get_subscription_count(), "no node listens on")
-        self._wait(lambda: self._reports, "no diagnostics of a node that listens on")
-        before = dict(self._counts)
+        self._wait(lambda: self._counts, "no diagnostics of a node that listens on")
+        before = {node: dict(counts) for node, counts in self._counts.items()}
         self._publisher.publish(message)
-        self._wait(lambda: self._counts != before, "the node plans, without an answer to")
-        if self._counts.get(ACCEPTED, 0) > before.get(ACCEPTED, 0):
+        self._wait(lambda: self._answers(before), "the node plans, without an answer to")
+        node, what = self._answers(before)[0]
+        if what == ACCEPTED:
             return f"{ACCEPTED}: the tool moves"
-        raise RunError(f"rejected {TOPIC}: {self._reason}")
+        reason = self._reasons.get(node, f"its reason is in the log of {node}")
+        raise RunError(f"rejected {TOPIC}: {reason}")
+
+    def _answers(self, before: dict[str, dict[str, int]]) -> list[tuple[str, str]]:
+        """Nodes, and what they have counted since then."""
+        return [
+            (node, what)
+            for node, counts in before.items()
+            for what, count in self._counts[node].items()
+            if count > counts.get(what, 0)
+        ]
 
     def _wait(self, condition: Callable[[], object], what: str) -> None:
         end = time.monotonic() + self._timeout
@@ -86,9 +96,9 @@ class _Sender:
             node, _, part = status.name.rpartition(": ")
             if node.strip("/") not in nodes or part not in ("inputs", "reference"):
                 continue
-            self._reports += part == "inputs"
+            counts = self._counts.setdefault(node, {})
             for item in status.values:
                 if item.key.startswith(TOPIC):
-                    self._counts[item.key] = int(item.value)
+                    counts[item.key] = int(item.value)
                 elif item.key == LAST_REJECTED:
-                    self._reason = item.value
+                    self._reasons[node] = item.value

@@ -227,9 +227,10 @@ def start_tables(design: ControllerDesign) -> str:
 
 
 def _travel(design: ControllerDesign) -> str:
-    """How far the programs move the first joint, at most half of the way to its limit."""
-    free = 0.5 * (design.model.limits.upper[0] - start_position(design)[0])
-    travel = min(TRAVEL, free) if free > 0.0 else TRAVEL
+    """How far the programs move the first joint: at most half of the way to its farther limit."""
+    limits, start = design.model.limits, start_position(design)[0]
+    up, down = limits.upper[0] - start, start - limits.lower[0]
+    travel = min(TRAVEL, 0.5 * up) if up >= down else -min(TRAVEL, 0.5 * down)
     return f"static const double TRAVEL = {c_source.literal(travel, 'double')}; /* rad or m */\n"
 
 

@@ -281,10 +281,11 @@ def times_in(path: Path, t: Any) -> Array:
         raise InputError(f"{path}: t reaches {latest:.4g}: expected seconds, not ms, us or ns")
     if not len(times):
         raise InputError(f"{path}: t is empty: there are no rows")
-    equal = np.count_nonzero(np.diff(times) == 0)
-    if equal > len(times) // 2 and times[0] != times[-1]:
+    ends = np.append(np.flatnonzero(np.diff(times)), len(times) - 1)  # of rows of one time
+    if len(ends) > 1 and np.median(np.diff(ends, prepend=-1)) > 1:
+        equal = len(times) - len(ends)
         raise InputError(
-            f"{path}: t repeats itself in {equal} of {len(times)} rows; expected all digits of it"
+            f"{path}: t has too few digits: {equal} of {len(times)} rows repeat the time before"
         )
     if np.count_nonzero(np.diff(times) < 0) > len(times) // 2:
         raise InputError(f"{path}: t decreases; expected the rows in the order of their times")

@@ -104,6 +104,14 @@ class TestJointStates:
         assert not states.accept(joint_state({"shoulder": 1.5, "elbow": 2.5}, NOW + 1), NOW)
         assert states.accept(joint_state({"wrist": 3.0}, NOW + 1), NOW)
 
+    def test_a_whole_message_leaves_nothing_of_earlier_parts(self):
+        states = JointStates(NAMES)
+        assert not states.accept(joint_state({"shoulder": 1.0}), NOW)
+        whole = joint_state(dict.fromkeys(NAMES, 2.0), NOW + 1)
+        assert states.accept(whole, NOW)
+        assert states.missing == []
+        assert not states.accept(joint_state({"elbow": 3.0, "wrist": 3.0}, NOW + 2), NOW)
+
     def test_messages_with_one_stamp_may_overlap_and_the_first_value_of_a_joint_is_used(self):
         states = JointStates(NAMES)
         for cycle in range(3):

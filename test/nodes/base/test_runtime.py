@@ -326,7 +326,10 @@ def test_wrong_ros_arguments_are_named(words):
         initialise(["node", "--ros-args", *words])
 
 
-@pytest.mark.parametrize("words", [["-p", "gain:=1.0"], ["gain:=1.0"], ["--params-file", "a.yaml"]])
+@pytest.mark.parametrize(
+    "words",
+    [["-p", "gain:=1.0"], ["gain:=1.0"], ["autostart:=true"], ["--params-file", "a.yaml"]],
+)
 def test_words_that_are_no_ros_arguments_are_refused(words):
     """As without --ros-args, where a node would start with its defaults, or wait for a robot."""
     with pytest.raises(

@@ -11,10 +11,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from geometry_msgs.msg import PoseStamped
 from trajectory_msgs.msg import JointTrajectory
 
 from multibody_dynamics.dynamics.lie import se3
 from multibody_dynamics.nodes.base.pose_messages import pose_message, read_pose
+from multibody_dynamics.tools.base.processes import RunError
+from multibody_dynamics.tools.live import pose_sending
 from ros_harness import FIRST_START, NAMESPACE, RosHarness, ros
 
 __all__ = ["ros"]  # the fixture
@@ -68,6 +72,57 @@ def test_without_a_node_the_topic_is_named(ros):
     assert "no node listens on /nobody/target_pose within 0.5 s" in found.stderr
     assert "--timeout" in found.stderr
     assert "compiles" in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("counted", "answer"),
+    [
+        ({"b": {"target_pose accepted": "2"}}, "accepted: the tool moves"),
+        ({"a": {"target_pose: wrong frame": "4", "last rejected target_pose": "no"}}, ": no$"),
+        ({"b": {"target_pose: too far": "1"}}, ": its reason is in the log of b$"),
+        ({}, "the node plans, without an answer"),
+    ],
+)
+def test_each_node_on_the_topic_has_counts_of_its_own(counted, answer, monkeypatch):
+    """Two nodes that have counted poses of others before; one of them answers."""
+    before = {"a": {"target_pose: wrong frame": "3"}, "b": {"target_pose accepted": "1"}}
+    monkeypatch.setattr(pose_sending._Sender, "_listeners", lambda _: {"a", "b"})
+    reports = [before, *(before,) * 3]
+
+    class Topic:
+        def get_subscription_count(self):
+            return 2
+
+        def publish(self, _):
+            reports[:] = [{**before, **counted}]
+
+    class Client:
+        def create_publisher(self, *_):
+            return Topic()
+
+        def create_subscription(self, _, __, receive, ___):
+            self.receive = receive
+
+        def resolve_topic_name(self, topic):
+            return topic
+
+    client = Client()
+
+    def spin():
+        status = [
+            DiagnosticStatus(
+                name=f"{node}: inputs", values=[KeyValue(key=k, value=v) for k, v in items.items()]
+            )
+            for node, items in reports[-1].items()
+        ]
+        client.receive(DiagnosticArray(status=status))
+
+    sender = pose_sending._Sender(client, spin, 0.3)
+    if "accepted" in answer:
+        assert answer in sender.send(PoseStamped())
+    else:
+        with pytest.raises(RunError, match=answer):
+            sender.send(PoseStamped())
 
 
 def test_a_pose_survives_its_message():

@@ -113,7 +113,7 @@ class ValidSides(IndependentCopies):
     def forget(self) -> None:
         """Forget which positions counted."""
         self._accepted_at = 0  # ns, stamp of the last sample that counted in full; 0: none yet
-        self._carried_to = 0  # ns, for which the accepted positions are
+        self._carried_to = 0  # ns, to which the accepted positions have been moved
         self.leapt = ""
         for row in self._accepted.values():
             row[:] = np.nan

@@ -42,7 +42,7 @@ from scipy.linalg import block_diag
 
 from ...core import Array, InputError, as_array
 from ...elastic import Actuators, LinearArm, MotorFeedforward, StateSpace, rigid_rotors
-from ...elastic_arm import UNIT_INERTIA, SoftBase, on_base, on_massless_base
+from ...elastic_arm import UNIT_INERTIA, SoftBase, mass_matrix_without_base, on_base
 from ...model import MultibodyModel
 from ...rigid import gravity_forces, gravity_gradient, mass_matrix, passive_slopes
 from ..controllers.controllers import Controller, LinearFeedback
@@ -257,7 +257,10 @@ def _plant(
         if is_scaled:
             mounted = mounted.with_scaled_links(np.concatenate((np.ones(6), scales)))
         position = np.concatenate((np.zeros(6), q))
-        mass, weight = on_massless_base(mounted, position), gravity_gradient(mounted, position)
+        mass, weight = (
+            mass_matrix_without_base(mounted, position),
+            gravity_gradient(mounted, position),
+        )
         springs = base.matrices(mass[:6, :6])
         kept = [*base.rows, *range(6, 6 + n)]
         b = len(base.rows)

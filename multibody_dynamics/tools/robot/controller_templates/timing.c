@@ -43,7 +43,7 @@ static void prepare(int k, int stops, double time)
     if (output.state == ROBOT_INACTIVE) {
         robot_activate(&controller, NULL);
     } else if (output.state == ROBOT_HOLDING) {
-        move(output.desired[0][0] > START[0] + 0.25 * TRAVEL ? 0.0 : 0.5, time + 1.0);
+        move((output.desired[0][0] - START[0]) / TRAVEL > 0.25 ? 0.0 : 0.5, time + 1.0);
     }
     if (stops && k % 400 == 100) {
         robot_cut(&controller, time);

@@ -226,13 +226,13 @@ void ElasticJointController::leave_motion()
   next_point_ = 0;
 }
 
-/* Pass one message of a stream to the core, positions of continuous joints in the turn nearest the
- * present motion. */
-void ElasticJointController::take_targets()
+/* Pass the next message of a stream to the core, positions of continuous joints in the turn nearest
+ * the present motion. Returns whether there was one. */
+bool ElasticJointController::take_targets()
 {
   Targets * const targets = stream_input_.next();
   if (targets == nullptr) {
-    return;
+    return false;
   }
   for (std::size_t i = 0; i < ROBOT_JOINTS; ++i) {
     const double turn = core_parameters_.link_turn[i];
@@ -259,6 +259,7 @@ void ElasticJointController::take_targets()
     report_.stream_refusals += 1;
     report_.stream_refusal = answer;
   }
+  return true;
 }
 
 /* Whether the arm, and the first target, are near the present motion: where a stream may begin. */
@@ -454,7 +455,9 @@ return_type ElasticJointController::update(const rclcpp::Time & time, const rclc
   take_requests();
   take_external_torque(now);
   follow_second(now);
-  take_targets();
+  if (take_targets()) {
+    take_targets(); /* messages that wait would wait on in a stream as fast as the cycles */
+  }
   take_point(now);
   tell(now, false);
   return return_type::OK;

@@ -119,7 +119,7 @@ private:
   void take_point(double now);
   void take_motion();
   void leave_motion();
-  void take_targets();
+  bool take_targets();
   bool is_near(const Targets & targets);
   void take_external_torque(double now);
   void follow_second(double now);
@@ -201,7 +201,7 @@ private:
   realtime_tools::LockFreeSPSCQueue<Motion *, MOST_WAITING> motions_;
   StreamInput stream_input_;
   realtime_tools::LockFreeSPSCQueue<ExternalTorque, 4> external_torques_;
-  realtime_tools::LockFreeSPSCQueue<SecondTarget, 4> second_targets_;
+  realtime_tools::LockFreeSPSCQueue<SecondTarget, MOST_WAITING> second_targets_;
   realtime_tools::LockFreeSPSCQueue<Report, 16> reports_;
 
   /* The callbacks */
