@@ -163,6 +163,5 @@ def test_recorded_motors_of_a_five_bar_are_compared_with_its_model(ros):
 
 def test_drift_node_takes_a_five_bar(ros):
     node = ros.start("drift_node", FIVE_BAR | {"state_file": ""})
-    ros.until(lambda: "active" in node.output, "it")
-    assert "configured for five_bar: left_shoulder, right_shoulder" in node.output
+    ros.until(lambda: "configured for five_bar: left_shoulder, right_shoulder" in node.output, "it")
     assert "rejected" not in node.output

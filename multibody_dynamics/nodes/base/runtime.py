@@ -428,8 +428,8 @@ def initialise(arguments: Sequence[str]) -> None:
     program."""
     try:
         first = [*arguments, "--ros-args"].index("--ros-args")
-        renamed = [word for word in arguments[1:first] if ":=" in word]  # as ROS once did
-        if others := [*renamed, *filter(None, remove_ros_args(arguments)[1:])]:
+        behind = remove_ros_args([arguments[0], *arguments[first:]])[1:]
+        if others := [word for word in (*arguments[1:first], *behind) if word]:
             raise ParameterError(
                 f"unknown arguments: {' '.join(others)}; put those of a node after --ros-args"
             )
