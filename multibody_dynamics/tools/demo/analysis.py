@@ -296,9 +296,9 @@ def percentiles(seconds: Array) -> dict[str, float | None]:
 def refusals(recording: Recording) -> list[str]:
     """Why the feedforward or the controller rejected trajectories."""
     return [
-        status["values"].get("last", "")
+        status["values"]["last rejected joint_trajectory"]
         for status in recording.diagnostics
-        if status["level"] == 1 and any(k.startswith("joint_trajectory") for k in status["values"])
+        if status["level"] == 1 and "last rejected joint_trajectory" in status["values"]
     ]
 
 
