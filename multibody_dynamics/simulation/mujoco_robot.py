@@ -377,7 +377,8 @@ class MujocoRobot(NeverCopied):
         steps = max(1, ceil(dt / self.step_size - 1e-9))
         own.opt.timestep = h = dt / steps
         before = data.qpos.copy(), data.qvel.copy()
-        is_touched = self.applied_wrenches.any() or data.xfrc_applied.any() or self._base
+        is_touched = self.applied_wrenches.any() or data.xfrc_applied.any()
+        is_touched = is_touched or self._base is not None
         for k in range(steps):
             x, v = data.qpos + 0.5 * h * data.qvel, data.qvel + 0.5 * h * data.qacc
             t = (k + 0.5) * h

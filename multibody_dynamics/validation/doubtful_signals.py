@@ -113,7 +113,8 @@ def _movement(stretch: Stretch) -> _Movement | None:
 
 
 def _about_velocity(moved: Array, integral: Array, change: Array, q: Array, qd: Array) -> str:
-    """The likely cause of a contradiction."""
+    """The likely cause of a contradiction, by the rows (k,) of one joint in windows, see
+    :class:`_Movement`, and its positions and velocities."""
     if not qd.any():
         return "are all zero"
     if np.ptp(qd) <= 1e-9 * np.abs(qd).max():

@@ -272,7 +272,7 @@ class ClosedChainModel(MultibodyModel):
 
     def solver(self, kind: type[Solver]) -> Solver:
         """A solver of this thread, which starts from `assembled`, without wrenches, for use before
-        a model that :meth:`_with` has made of this one asks for it."""
+        a model that :meth:`_with_same_loops` has made of this one asks for it."""
         own = vars(self._of_thread)
         if kind.__name__ not in own:
             own[kind.__name__] = kind(self.system, self.assembled, independent=self.joint_names)
@@ -299,7 +299,7 @@ class ClosedChainModel(MultibodyModel):
     def describe(self) -> str:
         return self.system.describe()
 
-    def _with(self, **changes: Any) -> MultibodyModel:
+    def _with_same_loops(self, **changes: Any) -> MultibodyModel:
         """The robot with other inertias or gravity, and the same solvers: loops take long to
         assemble."""
         changed = replace(self, **changes)
@@ -307,11 +307,11 @@ class ClosedChainModel(MultibodyModel):
         return changed
 
     def with_gravity(self, gravity: Any) -> MultibodyModel:
-        return self._with(gravity=gravity)
+        return self._with_same_loops(gravity=gravity)
 
     def with_scaled_links(self, factors: Any) -> MultibodyModel:
         scale = as_array("factors", factors, (self.body_count,), self.tree_joint_names)
-        return self._with(link_inertias=scale[:, None, None] * self.link_inertias)
+        return self._with_same_loops(link_inertias=scale[:, None, None] * self.link_inertias)
 
     # What the recursions over a tree read, and only they
 

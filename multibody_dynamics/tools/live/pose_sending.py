@@ -20,6 +20,7 @@ from .table import spinning_node
 TOPIC = "target_pose"
 ACCEPTED = f"{TOPIC} accepted"
 LAST_REJECTED = f"last rejected {TOPIC}"
+REPORTED = 2.0  # s, in which nodes have reported; what else listens has no diagnostics
 
 
 def send_pose(
@@ -54,7 +55,11 @@ class _Sender:
 
     def send(self, message: PoseStamped) -> str:
         self._wait(lambda: self._publisher.get_subscription_count(), "no node listens on")
-        self._wait(lambda: self._counts, "no diagnostics of a node that listens on")
+        end = time.monotonic() + REPORTED
+        self._wait(
+            lambda: self._counts and (self._have_all_reported() or time.monotonic() > end),
+            "no diagnostics of a node that listens on",
+        )
         before = {node: dict(counts) for node, counts in self._counts.items()}
         self._publisher.publish(message)
         self._wait(lambda: self._answers(before), "the node plans, without an answer to")
@@ -63,6 +68,9 @@ class _Sender:
             return f"{ACCEPTED}: the tool moves"
         reason = self._reasons.get(node, f"its reason is in the log of {node}")
         raise RunError(f"rejected {TOPIC}: {reason}")
+
+    def _have_all_reported(self) -> bool:
+        return self._listeners() <= self._counts.keys()
 
     def _answers(self, before: dict[str, dict[str, int]]) -> list[tuple[str, str]]:
         """Nodes, and what they have counted since then."""

@@ -11,14 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import PoseStamped
 from trajectory_msgs.msg import JointTrajectory
 
 from multibody_dynamics.dynamics.lie import se3
 from multibody_dynamics.nodes.base.pose_messages import pose_message, read_pose
-from multibody_dynamics.tools.base.processes import RunError
-from multibody_dynamics.tools.live import pose_sending
 from ros_harness import FIRST_START, NAMESPACE, RosHarness, ros
 
 __all__ = ["ros"]  # the fixture
@@ -74,55 +73,51 @@ def test_without_a_node_the_topic_is_named(ros):
     assert "compiles" in found.stderr
 
 
-@pytest.mark.parametrize(
-    ("counted", "answer"),
-    [
-        ({"b": {"target_pose accepted": "2"}}, "accepted: the tool moves"),
-        ({"a": {"target_pose: wrong frame": "4", "last rejected target_pose": "no"}}, ": no$"),
-        ({"b": {"target_pose: too far": "1"}}, ": its reason is in the log of b$"),
-        ({}, "the node plans, without an answer"),
-    ],
-)
-def test_each_node_on_the_topic_has_counts_of_its_own(counted, answer, monkeypatch):
-    """Two nodes that have counted poses of others before; one of them answers."""
+def test_each_node_on_the_topic_has_counts_of_its_own(ros):
+    """Two nodes that have counted poses of others before; one of them answers, or none."""
     before = {"a": {"target_pose: wrong frame": "3"}, "b": {"target_pose accepted": "1"}}
-    monkeypatch.setattr(pose_sending._Sender, "_listeners", lambda _: {"a", "b"})
-    reports = [before, *(before,) * 3]
+    says = {
+        "target_pose accepted: the tool moves": {"b": {"target_pose accepted": "2"}},
+        "rejected target_pose: no such frame": {
+            "a": {"target_pose: wrong frame": "4", "last rejected target_pose": "no such frame"}
+        },
+        "its reason is in the log of test/b": {"b": {"target_pose: too far": "1"}},
+        "the node plans, without an answer": {},
+    }
+    reported: dict[str, dict[str, str]] = {}
+    answer: dict[str, dict[str, str]] = {}
+    diagnostics = ros.peer.create_publisher(DiagnosticArray, "/diagnostics", 10)
+    nodes = [rclpy.create_node(name, namespace=NAMESPACE, context=ros.context) for name in before]
+    for node in nodes:
+        ros.executor.add_node(node)
+        node.create_subscription(PoseStamped, "target_pose", lambda _: reported.update(answer), 10)
 
-    class Topic:
-        def get_subscription_count(self):
-            return 2
+    def report() -> None:
+        for node, counts in reported.items():
+            values = [KeyValue(key=key, value=value) for key, value in counts.items()]
+            status = DiagnosticStatus(name=f"test/{node}: inputs", values=values)
+            diagnostics.publish(DiagnosticArray(status=[status]))
 
-        def publish(self, _):
-            reports[:] = [{**before, **counted}]
+    def sender_says() -> str:
+        reported.update(before)
+        words = ["0", "0", "0", "--frame", "tip", "--namespace", NAMESPACE]
+        words += ["--timeout", "60" if answer else "10"]
+        sender = subprocess.Popen(
+            [*COMMAND, "send-pose", *words], cwd=ROOT, env=ros.environment, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        ros.until(
+            lambda: sender.poll() is not None, "the end", report, patience=FIRST_START, every=0.05
+        )
+        return sender.communicate()[0]
 
-    class Client:
-        def create_publisher(self, *_):
-            return Topic()
-
-        def create_subscription(self, _, __, receive, ___):
-            self.receive = receive
-
-        def resolve_topic_name(self, topic):
-            return topic
-
-    client = Client()
-
-    def spin():
-        status = [
-            DiagnosticStatus(
-                name=f"{node}: inputs", values=[KeyValue(key=k, value=v) for k, v in items.items()]
-            )
-            for node, items in reports[-1].items()
-        ]
-        client.receive(DiagnosticArray(status=status))
-
-    sender = pose_sending._Sender(client, spin, 0.3)
-    if "accepted" in answer:
-        assert answer in sender.send(PoseStamped())
-    else:
-        with pytest.raises(RunError, match=answer):
-            sender.send(PoseStamped())
+    for text, given in says.items():
+        answer.clear()
+        answer.update(given)
+        assert text in sender_says()
+    for node in nodes:
+        ros.executor.remove_node(node)
+        node.destroy_node()
 
 
 def test_a_pose_survives_its_message():

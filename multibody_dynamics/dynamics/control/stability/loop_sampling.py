@@ -257,10 +257,8 @@ def _plant(
         if is_scaled:
             mounted = mounted.with_scaled_links(np.concatenate((np.ones(6), scales)))
         position = np.concatenate((np.zeros(6), q))
-        mass, weight = (
-            mass_matrix_without_base(mounted, position),
-            gravity_gradient(mounted, position),
-        )
+        mass = mass_matrix_without_base(mounted, position)
+        weight = gravity_gradient(mounted, position)
         springs = base.matrices(mass[:6, :6])
         kept = [*base.rows, *range(6, 6 + n)]
         b = len(base.rows)
