@@ -26,7 +26,7 @@ ARM = {
 MODEL = dyn.load_urdf(share_directory() / str(ARM["robot_file"]))
 SIMULATED = {
     "base_motion": "trajectory", "command_interface": "stamped_motor_torque", "update_rate": 500.0,
-    "publish_clock": True, "lockstep": True, "max_speed": 0.0,
+    "publish_clock": True, "lockstep": True,
 }  # fmt: skip
 CONTROLLED = {"use_sim_time": True, "judged_poses": 1}
 TORQUES = ("-r", "motor_torque_stamped:=flatness_controller_node/motor_torque")
@@ -61,7 +61,7 @@ def run(ros, kind, plant="internal"):
     planned = ros.publisher(MultiDOFJointTrajectory, "base_trajectory", 1 + (kind == "trajectory"))
     torques = ros.record(JointState, "flatness_controller_node/motor_torque")
     ros.until(lambda: len(torques) > 200, "torques", patience=240.0)
-    start = nanoseconds(states[-1].header.stamp) + SECOND // 5
+    start = nanoseconds(states[-1].header.stamp) + SECOND  # however late the message
     planned.publish(there_and_back(start))
     end = start + 2 * SECOND
     ros.until(lambda: nanoseconds(states[-1].header.stamp) > end, "the motion", patience=120.0)
