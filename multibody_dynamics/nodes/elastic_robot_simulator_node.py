@@ -44,6 +44,8 @@ from .simulator.simulator_plant import OverloadCounter, make_robot
 
 SILENT = 1.0  # s without a command in lockstep, after which the simulator says that it waits
 PARTS = 10  # of this time, or of a shorter timeout
+UNANSWERED = 0.25  # speed in lockstep before the first command: nothing waits for a controller
+# that has just started, and on a busy computer it would fall behind in real time
 
 Due = tuple[PlantCommand, bool] | None
 """The command that the motors execute and whether it is stale; None: the brakes are engaged."""
@@ -141,7 +143,10 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
     def _make_pace(self, p: SimulatorParameters) -> Pace:
         if p.time_source == "clock":
             return ClockPace(self._period)
-        return SteadyPace(self._period, self._time if p.publish_clock else None)
+        pace = SteadyPace(self._period, self._time if p.publish_clock else None)
+        if p.lockstep:
+            pace.speed = UNANSWERED
+        return pace
 
     def check(self, values: SimulatorParameters) -> None:
         self._environment.check(values)
