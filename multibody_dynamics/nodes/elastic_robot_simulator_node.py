@@ -95,7 +95,7 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
         ]
         self._base: SimulatedBase | None = None
         if p.base_motion != "fixed":
-            self._base = SimulatedBase(plant, outputs)
+            self._base = SimulatedBase(plant, outputs, is_free=p.base_motion == "floating")
         self.get_logger().info(
             f"configured for {plant.model.name} ({p.plant}): {', '.join(actuators.joint_names)}; "
             f"inner step {1e3 * plant.step_size:.3g} ms"  # type: ignore[attr-defined]
@@ -129,6 +129,7 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
             inputs.listen(JointState, "stiffness_command", self._stiffness.accept, quality)
         if self._base is not None:
             self._base.restart()
+        if p.base_motion == "trajectory":
             inputs.listen(MultiDOFJointTrajectory, "base_trajectory", self._on_base, RELIABLE)
         if p.time_source == "clock":
             inputs.listen(Clock, "/clock", self._on_clock, quality)

@@ -21,6 +21,10 @@ Loops are closed softly as well, within LOOP_TIME: the cut joint is a common poi
 direction that it keeps, a tendon of constant length between the bodies. Moving by 0.1 rad within
 0.1 s, the mechanisms of config/mechanisms agree with `ElasticRobot` within 2e-6 rad.
 
+With a `floor`, points of the links press and rub on level ground: spheres of FOOT_RADIUS, so that
+feet turn but do not roll, and MuJoCo's stiffest contacts. The base may then float on them. MuJoCo
+then integrates by its semi-implicit Euler method: with Runge-Kutta, feet that stand creep.
+
 Everything else acts as a force that is held over an inner step and evaluated at its middle, x + h/2
 v: nonlinear and variable springs (by the laws of `elastic`), Coulomb friction, drives, wrenches,
 and the inertial forces of a moving base, whose frame is MuJoCo's world. For a spring this is the
@@ -31,7 +35,7 @@ reduces the difference to a quarter.
 
 import re
 from math import ceil, inf
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +62,8 @@ ACCURATE = 0.5  # largest |lambda| h of the default step
 STOP_TIME = 5e-3  # s, time constant of the end stops, which MuJoCo damps critically
 LOOP_TIME = 1e-3  # s, time constant with which loops close
 STIFF = [0.9999, 0.9999, 1e-3, 0.5, 2.0]  # impedance of the equations of loops
+FOOT_RADIUS = 1e-4  # m
+ON_GROUND = [0.999, 0.999, 1e-3, 0.5, 2.0]  # impedance of contacts
 ARM = 0.1  # m, from the centre of a cut joint to the ends of the tendons that keep its directions
 FAR = 1e6  # rad or m: a limit that is none
 SAME_ROBOT = 1e-9  # relative difference of mass matrices
@@ -86,6 +92,17 @@ def import_mujoco() -> Any:
     return mujoco
 
 
+class Floor(NamedTuple):
+    """Level ground at z = 0, for the origins of these links; `friction` is that of Coulomb.
+
+    is_base_free : the robot stands on these `contacts`, and nothing else holds its base.
+    """
+
+    contacts: tuple[str, ...]
+    friction: float = 0.5
+    is_base_free: bool = False
+
+
 class MujocoRobot(NeverCopied):
     """A :class:`.Plant` simulated by MuJoCo; deterministic.
 
@@ -98,6 +115,7 @@ class MujocoRobot(NeverCopied):
     drive : position loops for :meth:`follow`: `proportional` and `derivative`, (m,) or scalars.
     link_viscous : (n,) or scalar, friction on the link side in N m s/rad.
     end_stops : if not None, MuJoCo's soft limits at the joint limits of the model.
+    floor : what touches the ground, if anything does.
 
     Passive balls in loops keep the chart of the assembled pose, see :mod:`.ball_charts`.
 
@@ -117,6 +135,7 @@ class MujocoRobot(NeverCopied):
         drive: Any = None,
         link_viscous: Any = 0.0,
         end_stops: Any = None,
+        floor: Floor | None = None,
     ) -> None:
         if actuators.joint_names != model.joint_names:
             raise InputError(
@@ -135,8 +154,9 @@ class MujocoRobot(NeverCopied):
         if urdf is not None:
             _check_joints(urdf, model)
         self._compiled = _compile(
-            mujoco, model, self._joints, actuators, viscous, end_stops is not None
+            mujoco, model, self._joints, actuators, viscous, end_stops is not None, floor
         )
+        self.floor = floor
         self._data, self._middle = (mujoco.MjData(self._compiled) for _ in range(2))
         self._base: tuple[Array, Array, Array, Array] | None = None
         gains = (0.0, 0.0) if drive is None else (drive.proportional, drive.derivative)
@@ -155,6 +175,7 @@ class MujocoRobot(NeverCopied):
         self._set_gravity(model)
         self.step_size = self._choose_step(step)
         self._compiled.opt.timestep = self.step_size
+        self._compiled.geom_solref[:] = 2.0 * self.step_size, 1.0
         self.reset(model.home)
 
     def _find_bodies_and_joints(self) -> None:
@@ -162,6 +183,14 @@ class MujocoRobot(NeverCopied):
         own, model, joints, actuators = self._compiled, self.model, self._joints, self.actuators
         dofs = {own.joint(k).name: int(own.joint(k).dofadr[0]) for k in range(own.njnt)}
         self._bodies = np.array([own.body(model.body_names[i]).id for i in joints.bodies])
+        self._is_free = self.floor is not None and self.floor.is_base_free
+        feet = [_foot(name) for name in self.floor.contacts] if self.floor is not None else []
+        self._sites, self._feet = (
+            [own.site(foot).id for foot in feet],
+            [own.geom(foot).id for foot in feet],
+        )
+        # of each degree of freedom in MuJoCo's positions; those of a free base belong to nothing
+        self._places = np.arange(own.nv) + (own.nq - own.nv)
         inputs = [c for c, name in enumerate(model.joint_names) if _input(name) in dofs]
         links = [dofs[name] for name in joints.names]
         # dofs that follow q, and the coordinates that are dofs of their own
@@ -217,9 +246,13 @@ class MujocoRobot(NeverCopied):
         self._mujoco.mj_resetData(self._compiled, data)
         x, G = self._positions(q)
         self._refuse_turned_balls(x)
-        data.qpos[self._tree] = x
+        data.qpos[self._places[self._tree]] = x
         self._mujoco.mj_forward(self._compiled, data)
+        if self._is_free:
+            data.qpos[2] -= data.site_xpos[self._sites, 2].min()
         hold = self._holding(data, x, G)
+        if self._is_free:
+            hold = hold - G.T @ self._carried(data)[self._tree]
 
         torque = np.stack([hold, np.zeros(n), np.zeros(n)])
         second = np.zeros((3, len(actuators.variable_joints)))
@@ -240,8 +273,8 @@ class MujocoRobot(NeverCopied):
         for i in np.flatnonzero(apart):
             name = actuators.joint_names[i]
             raise InputError(f"joint '{name}' is rigid: theta and q must be equal")
-        data.qpos[self._motors], data.qvel[self._motors] = theta, thetad
-        data.qpos[self._tree], data.qvel[self._tree] = x, G @ qd
+        data.qpos[self._places[self._motors]], data.qvel[self._motors] = theta, thetad
+        data.qvel[self._tree] = G @ qd
         self._publish(
             lambda t, theta, thetad: np.clip(motors.torque, -self._limit, self._limit), 0.0
         )
@@ -284,7 +317,10 @@ class MujocoRobot(NeverCopied):
     def _write_inertias(self, model: MultibodyModel) -> None:
         """Overwrite the inertias after MuJoCo's checks, which refuse light and flat bodies."""
         own = self._compiled
-        for body, M in zip(self._bodies, model.inertias[self._joints.bodies], strict=True):
+        inertias = dict(zip(self._bodies, model.inertias[self._joints.bodies], strict=True))
+        if self._is_free:
+            inertias[own.body(model.base_name).id] = model.base_inertia
+        for body, M in inertias.items():
             mass, com, inertia_com = inertia.decompose(M)
             moments, axes = np.linalg.eigh(inertia_com)
             axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
@@ -318,15 +354,16 @@ class MujocoRobot(NeverCopied):
         return np.asarray(G.T @ self._full_mass_matrix(q)[np.ix_(self._tree, self._tree)] @ G)
 
     def gravity_forces(self, q: Any) -> Array:
-        """(n,) torques that hold the links at q (n,), by MuJoCo."""
+        """(n,) torques that hold the links at q (n,) on a base at rest, by MuJoCo."""
         x, G = self._positions(q)
         self._refuse_turned_balls(x)
         return self._holding(self._probe(q), x, G)
 
     def _holding(self, data: Any, x: Array, G: Array) -> Array:
         """(n,) torques that hold the links and the springs of passive joints at x of `_tree`."""
-        own, tree = self._compiled, self._tree  # each joint has one degree of freedom
-        bent = own.jnt_stiffness[tree] * (x - own.qpos_spring[tree])
+        own, tree = self._compiled, self._tree
+        stiffness = own.jnt_stiffness[own.dof_jntid[tree]]
+        bent = stiffness * (x - own.qpos_spring[self._places[tree]])
         return np.asarray(G.T @ (data.qfrc_bias[tree] + bent))
 
     def _positions(self, q: Any) -> tuple[Array, Array]:
@@ -350,7 +387,7 @@ class MujocoRobot(NeverCopied):
 
     def _probe(self, q: Any) -> Any:
         data = self._mujoco.MjData(self._compiled)
-        data.qpos[self._tree], _ = self._positions(q)
+        data.qpos[self._places[self._tree]], _ = self._positions(q)
         self._mujoco.mj_forward(self._compiled, data)
         return data
 
@@ -361,10 +398,46 @@ class MujocoRobot(NeverCopied):
         return full
 
     def move_base(self, pose: Array, rates: Array) -> None:
-        """Let the base move, see :meth:`.Plant.move_base`."""
+        """Let the base move, see :meth:`.Plant.move_base`; InputError for one that is free."""
+        if self._is_free:
+            raise InputError(f"the base of robot '{self.model.name}' is free; nothing moves it")
         twist, acceleration = convert_twist(pose, rates[:2], "spatial", "body")
         origin = acceleration[3:] + np.cross(twist[:3], twist[3:])
         self._base = pose.copy(), twist[:3], acceleration[:3], origin
+
+    def _carried(self, data: Any) -> Array:
+        """(nv,) share of the ground in the forces of a robot at rest on it: those of least norm."""
+        J = np.zeros((len(self._sites), 3, self._compiled.nv))
+        for own, site in zip(J, self._sites, strict=True):
+            self._mujoco.mj_jacSite(self._compiled, data, own, None, site)
+        J = J.reshape(-1, self._compiled.nv)
+        return np.asarray(J.T @ (np.linalg.pinv(J[:, :6].T) @ data.qfrc_bias[:6]))
+
+    @property
+    def base(self) -> tuple[Array, Array, Array]:
+        """Pose (4, 4) of a free base; twist (6,) in its own axes about its origin, and acceleration
+        (6,) of this twist's components."""
+        data, pose = self._data, np.eye(4)
+        body = self._compiled.body(self.model.base_name).id
+        pose[:3, :3], pose[:3, 3] = data.xmat[body].reshape(3, 3), data.xpos[body]
+        (v, omega), (a, alpha) = data.qvel[:6].reshape(2, 3), data.qacc[:6].reshape(2, 3)
+        v, a = v @ pose[:3, :3], a @ pose[:3, :3]
+        return pose, np.concatenate((omega, v)), np.concatenate((alpha, a - np.cross(omega, v)))
+
+    @property
+    def contact_points(self) -> Array:
+        """(p, 3) where the contacts of the floor are, m, in inertial axes."""
+        return np.array(self._data.site_xpos[self._sites])
+
+    @property
+    def ground_forces(self) -> Array:
+        """(p, 3) of the floor on its contacts, N, in inertial axes."""
+        own, data, force = self._compiled, self._data, np.zeros(6)
+        forces = np.zeros((len(self._sites), 3))
+        for k, contact in enumerate(data.contact):
+            self._mujoco.mj_contactForce(own, data, k, force)
+            forces[self._feet.index(contact.geom2)] += contact.frame.reshape(3, 3).T @ force[:3]
+        return forces
 
     def _set_gravity(self, model: MultibodyModel) -> None:
         self._compiled.opt.gravity[:] = model.gravity
@@ -372,7 +445,7 @@ class MujocoRobot(NeverCopied):
     def _advance(self, torque: Any, dt: float) -> None:
         if not 0.0 < dt < inf:
             raise InputError(f"dt is {dt} s: must be positive and finite")
-        self._refuse_turned_balls(self._data.qpos[self._tree])
+        self._refuse_turned_balls(self._data.qpos[self._places[self._tree]])
         own, data, mujoco = self._compiled, self._data, self._mujoco
         steps = max(1, ceil(dt / self.step_size - 1e-9))
         own.opt.timestep = h = dt / steps
@@ -380,8 +453,9 @@ class MujocoRobot(NeverCopied):
         is_touched = self.applied_wrenches.any() or data.xfrc_applied.any()
         is_touched = is_touched or self._base is not None
         for k in range(steps):
-            x, v = data.qpos + 0.5 * h * data.qvel, data.qvel + 0.5 * h * data.qacc
-            t = (k + 0.5) * h
+            middle, v = data.qpos.copy(), data.qvel + 0.5 * h * data.qacc
+            mujoco.mj_integratePos(own, middle, data.qvel, 0.5 * h)
+            x, t = middle[self._places], (k + 0.5) * h
             theta, thetad = x[self._motors], v[self._motors]
             applied = data.qfrc_applied
             applied[:] = 0.0
@@ -391,7 +465,7 @@ class MujocoRobot(NeverCopied):
                 applied += Q * self._read[i]
                 applied[motors] -= loads
             if is_touched:
-                self._apply_wrenches(x, v)
+                self._apply_wrenches(middle, v)
             if not max(np.abs(applied).max(), np.abs(data.xfrc_applied).max()) < LARGEST_FORCE:
                 break
             mujoco.mj_step(own, data)
@@ -430,10 +504,11 @@ class MujocoRobot(NeverCopied):
         k, rate = self.stiffness[:, j]
         return float(np.clip(k + t * rate, *self._free[j]))
 
-    def _apply_wrenches(self, x: Array, v: Array) -> None:
-        """Apply the wrenches, force first, and the inertial forces of the base at x, v."""
+    def _apply_wrenches(self, positions: Array, v: Array) -> None:
+        """Apply the wrenches, force first, and the inertial forces of a base that moves, at these
+        positions and velocities."""
         own, at, bodies, mujoco = self._compiled, self._middle, self._bodies, self._mujoco
-        at.qpos[:], at.qvel[:] = x, v
+        at.qpos[:], at.qvel[:] = positions, v
         for update in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_comVel):
             update(own, at)
         wrenches, centre = self.applied_wrenches[self._joints.bodies], at.xipos[bodies]
@@ -460,7 +535,7 @@ class MujocoRobot(NeverCopied):
     def _publish(self, torque: Any, t: float) -> None:
         """Update all outputs for the present state; t: time since the command, s."""
         data, rotors = self._data, self._motors
-        x, v, applied = data.qpos, data.qvel, data.qfrc_applied
+        x, v, applied = data.qpos[self._places], data.qvel, data.qfrc_applied
         self.q[:], self.qd[:] = self._read @ x, self._read @ v
         self.theta[:], self.thetad[:] = x[rotors], v[rotors]
         self.motor_torque[:] = torque(t, self.theta, self.thetad)
@@ -475,7 +550,7 @@ class MujocoRobot(NeverCopied):
             applied += Q * self._read[i]
             applied[motors] -= loads
             self.joint_torque[i] = Q
-        self._apply_wrenches(x, v)
+        self._apply_wrenches(data.qpos, v)
         self._mujoco.mj_forward(self._compiled, data)
         self.qdd[:] = self._read @ data.qacc
         push = self.motor_torque - friction - self._viscous * self.thetad
@@ -488,7 +563,7 @@ class MujocoRobot(NeverCopied):
                 raise InputError(f"step is {wanted} s: must be positive and finite")
             return float(wanted)
         own, size = self._compiled, self._compiled.nv
-        K, D = np.diag(own.jnt_stiffness), np.diag(own.dof_damping)
+        K, D = np.diag(own.jnt_stiffness[own.dof_jntid]), np.diag(own.dof_damping)
         for i, actuator, motors, _ in self.actuators.each():
             ends = np.vstack((self._read[i], np.eye(size)[self._motors[list(motors)]]))
             for row, spring in zip(actuator.directions @ ends, actuator.springs, strict=True):
@@ -527,16 +602,22 @@ def _compile(
     actuators: Actuators,
     viscous: Array,
     with_stops: bool,
+    floor: Floor | None,
 ) -> Any:
     """MuJoCo's model of bodies, rotors and linear springs; the inertias are placeholders."""
     try:
         spec = mujoco.MjSpec()
         spec.compiler.degree = False
         spec.option.integrator = mujoco.mjtIntegrator.mjINT_RK4
-        spec.option.disableflags = mujoco.mjtDisableBit.mjDSBL_CONTACT
+        if floor is None:
+            spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+        else:
+            spec.option.integrator = mujoco.mjtIntegrator.mjINT_EULER
         if not with_stops:
             spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_LIMIT
-        _add_bodies(mujoco, spec, model, joints)
+        _add_bodies(mujoco, spec, model, joints, _add_base(spec, model, floor))
+        if floor is not None:
+            _add_floor(mujoco, spec, model, floor)
         _add_couplings(mujoco, spec, model, joints)
         lengths = _add_loops(mujoco, spec, model)
         for i, actuator, motors, _ in actuators.each():
@@ -587,7 +668,45 @@ def _compile(
     return compiled
 
 
-def _add_bodies(mujoco: Any, spec: Any, model: MultibodyModel, joints: TreeJoints) -> None:
+def _add_base(spec: Any, model: MultibodyModel, floor: Floor | None) -> Any:
+    """What carries the first joints: a free body, or the world."""
+    if floor is None or not floor.is_base_free:
+        return spec.worldbody
+    base = spec.worldbody.add_body(name=model.base_name)
+    _give_inertia(base)
+    base.add_freejoint()
+    return base
+
+
+def _give_inertia(body: Any) -> None:
+    """Neither at the origin nor along the axes: MuJoCo takes shortcuts for such bodies."""
+    body.mass, body.ipos, body.inertia = 1.0, [0.1, 0.2, 0.3], [1.0, 1.1, 1.2]
+    body.iquat, body.explicitinertial = [0.5, 0.5, 0.5, -0.5], True
+
+
+def _add_floor(mujoco: Any, spec: Any, model: MultibodyModel, floor: Floor) -> None:
+    """Level ground, and spheres that touch it, as the first shapes."""
+    spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    shapes = [
+        spec.worldbody.add_geom(
+            type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0.0, 0.0, 1.0], pos=[0.0, 0.0, -FOOT_RADIUS]
+        )
+    ]
+    for name in floor.contacts:
+        body, pose = model.frame(name)
+        holder = model.base_name if body < 0 else model.body_names[body]
+        if body < 0 and not floor.is_base_free:
+            raise InputError(f"contact '{name}' belongs to the base, which does not move")
+        own: dict[str, Any] = {"name": _foot(name), "pos": pose[:3, 3]}
+        spec.body(holder).add_site(**own)
+        shapes.append(spec.body(holder).add_geom(size=[FOOT_RADIUS, 0.0, 0.0], mass=0.0, **own))
+    for shape in shapes:
+        shape.friction, shape.solimp = [floor.friction, 0.0, 0.0], ON_GROUND
+
+
+def _add_bodies(
+    mujoco: Any, spec: Any, model: MultibodyModel, joints: TreeJoints, base: Any
+) -> None:
     """The bodies on their joints."""
     placed: list[Any] = []
     for j, (joint, i) in enumerate(zip(joints.names, joints.bodies, strict=True)):
@@ -595,12 +714,10 @@ def _add_bodies(mujoco: Any, spec: Any, model: MultibodyModel, joints: TreeJoint
         A = joints.poses[j] if k < 0 else se3.inverse(joints.poses[k]) @ joints.poses[j]
         quaternion = np.empty(4)
         mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(A[:3, :3]).ravel())
-        body = (spec.worldbody if k < 0 else placed[k]).add_body(
+        body = (base if k < 0 else placed[k]).add_body(
             name=model.body_names[i], pos=A[:3, 3], quat=quaternion
         )
-        # neither at the origin nor along the axes: MuJoCo takes shortcuts for such bodies
-        body.mass, body.ipos, body.inertia = 1.0, [0.1, 0.2, 0.3], [1.0, 1.1, 1.2]
-        body.iquat, body.explicitinertial = [0.5, 0.5, 0.5, -0.5], True
+        _give_inertia(body)
         placed.append(body)
         e, v = np.split(joints.screws[j], 2)
         is_turning = bool(np.any(e))
@@ -720,6 +837,10 @@ def _check_joints(urdf: str | bytes, model: MultibodyModel) -> None:
 
 def _rotor(motor: str) -> str:
     return f"rotor of {motor}"
+
+
+def _foot(link: str) -> str:
+    return f"foot of {link}"
 
 
 def _input(joint: str) -> str:

@@ -38,6 +38,7 @@ stance_motion            joints, contact forces and torques with rates for a mot
 Contact                  a foot at rest on the ground, with its friction
 StanceMotion             result of stance_motion
 PointContacts            the points of all contacts
+StandingForces           contact forces with two rates in the control cycle
 
 Paths in SE(3):
 
@@ -60,6 +61,7 @@ from .inverse_kinematics_solver import (
 from .redundancy import Damping, Manipulability, RedundancyResolution, manipulability
 from .se3_paths import PosePath, arc, circle, concatenate, line, redirect, screw_motion, spline
 from .stance import Contact, StanceMotion, stance_motion
+from .standing_forces import StandingForces
 from .task_space import TaskDynamics, TaskSpaceSolver, task_inverse_dynamics
 from .tool_task import COMPONENTS, GROUPS, Task, TaskMotion, task_jacobian, task_motion
 
@@ -72,7 +74,7 @@ __all__ = [
     # redundancy and singularities
     "RedundancyResolution", "Damping", "manipulability", "Manipulability",
     # legged robots
-    "stance_motion", "Contact", "StanceMotion", "PointContacts",
+    "stance_motion", "Contact", "StanceMotion", "PointContacts", "StandingForces",
     # paths in SE(3)
     "PosePath", "line", "screw_motion", "circle", "arc", "spline", "concatenate", "redirect",
 ]  # fmt: skip

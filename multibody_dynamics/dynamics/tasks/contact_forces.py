@@ -21,14 +21,14 @@ f is found from forces along the normals by steps of Newton's method in turn wit
 along the tangent f'(W), which stay inside the cones.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import Array, InputError, times
+from ..core import Array, InputError, compiled, inlined
 from ..lie import so3
+from ..mechanisms.square_systems import factorise, solve
 
 ITERATIONS, HALVINGS = 100, 40
 CONVERGED = 1e-6  # last step of Newton's method, whose error is about the square
@@ -56,122 +56,159 @@ class PointContacts(NamedTuple):
         return np.asarray(tangent / (self.friction * normal))
 
 
-class _Barrier(NamedTuple):
-    """The problem for forces f (k, p, 3): `grasp` G (p, 6, 3), `cones` J (p, 3, 3), `normals`."""
-
-    grasp: Array
-    cones: Array
-    normals: Array
-    weight: float
-
-    def exerted(self, f: Array) -> Array:
-        """G f (k, 6)."""
-        return np.asarray(np.einsum("pij,kpj->ki", self.grasp, f))
-
-    def margins(self, f: Array) -> Array:
-        """c (k, p); negative for forces that pull, too."""
-        c = np.sum(f * times(self.cones, f), axis=-1)
-        return np.where(np.sum(f * self.normals, axis=-1) > 0.0, c, -np.abs(c))
-
-    def objective(self, f: Array) -> Array:
-        """(k,), infinite outside of the cones."""
-        c = self.margins(f)
-        logarithms = np.log(np.where(c > 0.0, c, 1.0)) + np.where(c > 0.0, 0.0, -np.inf)
-        return np.asarray(np.sum(f**2, axis=(1, 2)) / 2 - self.weight * logarithms.sum(axis=1))
-
-    def slope(self, f: Array) -> Array:
-        """Gradient (k, p, 3) of the objective."""
-        return np.asarray(f - 2.0 * self.weight * times(self.cones, f) / self.margins(f)[..., None])
-
-    def third(self, f: Array, v: Array) -> Array:
-        """Third derivative (k, p, 3) of the objective along v twice."""
-        Jf, Jv = times(self.cones, f), times(self.cones, v)
-        c, a, b = (np.sum(x, axis=-1, keepdims=True) for x in (f * Jf, f * Jv, v * Jv))
-        curved = (8.0 * a * Jv + 4.0 * b * Jf) / c**2 - 16.0 * a**2 * Jf / c**3
-        return np.asarray(self.weight * curved)
-
-    def solve(self, f: Array, slope: Array, wanted: Array) -> Array:
-        """x of H x + G^T y = -slope, G x = wanted (k, 6), with the Hessian at f."""
-        Jf, c = times(self.cones, f), self.margins(f)[..., None, None]
-        curved = 4.0 * Jf[..., :, None] * Jf[..., None, :] / c**2 - 2.0 * self.cones / c
-        inverse = np.linalg.inv(np.eye(3) + self.weight * curved)
-        compliance = np.einsum("pij,kpjl,pml->kim", self.grasp, inverse, self.grasp)
-        x = -times(inverse, slope)
-        for _ in range(2):  # once more against rounding
-            missing = wanted - self.exerted(x)
-            y = np.linalg.solve(compliance, missing[..., None])[..., 0]
-            x = x + times(inverse, np.einsum("pij,ki->kpj", self.grasp, y))
-        return np.asarray(x)
-
-    def towards(self, f: Array, wanted: Array) -> Array:
-        """f after a step that brings G f closer to `wanted` (k, 6), or to it."""
-        way = self.solve(f, np.zeros_like(f), wanted - self.exerted(f))
-        least = NEARER * self.margins(f)
-        return _stepped(f, way, lambda g, step: (self.margins(g) < least).any(axis=1))
-
-    def centred(self, f: Array) -> tuple[Array, Array]:
-        """f after a step of Newton's method that keeps G f, and the size (k,) of a full step."""
-        slope, before = self.slope(f), self.objective(f)
-        way = self.solve(f, slope, np.zeros((len(f), 6)))
-        fall = PROGRESS * np.sum(slope * way, axis=(1, 2))
-        size = np.abs(way).max(axis=(1, 2))
-
-        def rises(g: Array, step: Array) -> Any:
-            return (self.objective(g) > before + step * fall) & (size > CONVERGED)
-
-        return _stepped(f, way, rises), size
+@inlined
+def _margin(cone, normal, f):
+    """c of a force f (3,); negative for one that pulls, too."""
+    c = f @ (cone @ f)
+    return c if f @ normal > 0.0 else -abs(c)
 
 
-def _stepped(f: Array, way: Array, is_too_long: Callable[[Array, Array], Any]) -> Array:
-    """f + step * way, with the step (k,) halved from 1 until it is short enough."""
-    step = np.ones(len(f))
-    for _ in range(HALVINGS):
-        trial = f + step[:, None, None] * way
-        poor = is_too_long(trial, step)
-        if not poor.any():
-            return trial
-        step[poor] /= 2.0
-    return np.where(poor[:, None, None], f, trial)
+@inlined
+def _exerted(grasp, f):
+    """G f (6,) of forces f (p, 3)."""
+    W = np.zeros(6)
+    for i in range(len(f)):
+        W += grasp[i] @ f[i]
+    return W
+
+
+@inlined
+def _objective(cones, normals, weight, f):
+    """Infinite outside of the cones."""
+    value = 0.5 * np.sum(f * f)
+    for i in range(len(f)):
+        c = _margin(cones[i], normals[i], f[i])
+        if not c > 0.0:
+            return np.inf
+        value -= weight * np.log(c)
+    return value
+
+
+@inlined
+def _slope(cones, weight, f):
+    """Gradient (p, 3) of the objective inside the cones."""
+    slope = f.copy()
+    for i in range(len(f)):
+        Jf = cones[i] @ f[i]
+        slope[i] -= 2.0 * weight / (f[i] @ Jf) * Jf
+    return slope
+
+
+@inlined
+def _third(cones, weight, f, v):
+    """Third derivative (p, 3) of the objective along v twice."""
+    found = np.empty_like(f)
+    for i in range(len(f)):
+        Jf, Jv = cones[i] @ f[i], cones[i] @ v[i]
+        c, a, b = f[i] @ Jf, f[i] @ Jv, v[i] @ Jv
+        found[i] = (8.0 * a * Jv + 4.0 * b * Jf) / c**2 - 16.0 * a**2 * Jf / c**3
+    return weight * found
+
+
+@inlined
+def _solve(grasp, cones, weight, f, slope, wanted):
+    """x (p, 3) of H x + G^T y = -slope, G x = wanted (6,), with the Hessian at f."""
+    x, yielding, compliance = np.empty_like(f), np.empty_like(grasp), np.zeros((6, 6))
+    order, y = np.empty(6, dtype=np.int64), np.empty(6)
+    for i in range(len(f)):
+        Jf = cones[i] @ f[i]
+        c = f[i] @ Jf
+        H = np.eye(3) + weight * (4.0 * Jf.reshape(3, 1) * Jf / c**2 - 2.0 * cones[i] / c)
+        factorise(H, 3, np.ones(3), order)
+        solve(H, 3, order, -slope[i], x[i])
+        for a in range(6):
+            solve(H, 3, order, grasp[i, a], yielding[i, a])
+            for b in range(6):
+                compliance[b, a] += grasp[i, b] @ yielding[i, a]
+    factorise(compliance, 6, np.ones(6), order)
+    for _ in range(3):  # twice more against rounding
+        solve(compliance, 6, order, wanted - _exerted(grasp, x), y)
+        for i in range(len(f)):
+            x[i] += y @ yielding[i]
+    return x
+
+
+def find_forces(grasp, cones, normals, weight, wrenches, start, forces, is_held):
+    """Write the forces (k, 3, p, 3) that exert the wrenches (k, 3, 6), with two rates, and whether
+    they are inside the cones (k,). grasp : G, (p, 6, 3). cones : J, (p, 3, 3).
+
+    The search begins at `start` (p, 3), then at the forces of the state before, if there are some.
+    """
+    f = start.copy()
+    for k in range(len(wrenches)):
+        W, is_held[k] = wrenches[k, 0], False
+        for _ in range(ITERATIONS):
+            # towards W, as far as the cones allow
+            way = _solve(grasp, cones, weight, f, np.zeros_like(f), W - _exerted(grasp, f))
+            step, closest = 1.0, 0.0
+            for _ in range(HALVINGS):
+                closest, is_near = np.inf, False
+                for i in range(len(f)):
+                    c = _margin(cones[i], normals[i], f[i] + step * way[i])
+                    closest = min(closest, c)
+                    is_near = is_near or c < NEARER * _margin(cones[i], normals[i], f[i])
+                if not is_near:
+                    f += step * way
+                    break
+                step *= 0.5
+            # Newton's step, which keeps what they exert
+            slope, before = _slope(cones, weight, f), _objective(cones, normals, weight, f)
+            way = _solve(grasp, cones, weight, f, slope, np.zeros(6))
+            size, fall, step = np.abs(way).max(), PROGRESS * np.sum(slope * way), 1.0
+            for _ in range(HALVINGS):
+                value = _objective(cones, normals, weight, f + step * way)
+                if size <= CONVERGED or value <= before + step * fall:
+                    f += step * way
+                    break
+                step *= 0.5
+            missing = np.abs(_exerted(grasp, f) - W).max()
+            is_held[k] = size <= CONVERGED and missing <= CONVERGED
+            if is_held[k] or not closest > CLOSEST:
+                break
+        if not is_held[k]:
+            f = normals.copy()
+        # what CONVERGED leaves
+        f += _solve(grasp, cones, weight, f, _slope(cones, weight, f), W - _exerted(grasp, f))
+        rate = _solve(grasp, cones, weight, f, np.zeros_like(f), wrenches[k, 1])
+        curved = _third(cones, weight, f, rate)
+        forces[k, 0], forces[k, 1] = f, rate
+        forces[k, 2] = _solve(grasp, cones, weight, f, curved, wrenches[k, 2])
+        if not is_held[k]:
+            f = normals.copy()
+
+
+compiled_find_forces = compiled(find_forces)
 
 
 def forces_in_cones(
-    contacts: PointContacts, wrench: Array, share: float, barrier: float
+    contacts: PointContacts,
+    wrench: Array,
+    share: float,
+    barrier: float,
+    start: Array | None = None,
 ) -> tuple[Array, NDArray[np.bool_]]:
     """Forces (k, 3, p, 3) with two rates that exert a wrench (k, 3, 6), and where they exist (k,).
 
     wrench : with two rates, in inertial axes about the inertial origin, N m, N and per s^k.
     share : N, the unit of forces in the objective: about the largest one.
     barrier : beta.
+    start : (p, 3) forces inside the cones, N, near those of the first wrench, if known.
 
     Raises InputError for points on a line, about which they exert no moment.
     """
     x, n, mu = contacts
     centre = x.mean(axis=0)
     length = float(np.sqrt(np.mean((x - centre) ** 2))) or 1.0
-    grasp = np.concatenate([so3.hat((x - centre) / length), np.tile(np.eye(3), (len(x), 1, 1))], 1)
+    turning = so3.hat((x - centre) / length)
+    grasp = np.concatenate([turning, np.tile(np.eye(3), (len(x), 1, 1))], axis=1)
     if np.linalg.matrix_rank(np.concatenate(list(grasp), axis=1), tol=RANK) < 6:
         raise InputError(
             f"the {len(x)} contact points are on a line: they exert no moment about it"
         )
     wanted = wrench / share
-    wanted[..., :3] = (wanted[..., :3] - np.cross(centre, wanted[..., 3:])) / length
+    wanted[..., :3] = (wanted[..., :3] - wanted[..., 3:] @ so3.hat(centre).T) / length
     cones = (1.0 + mu[:, None, None] ** 2) * n[:, :, None] * n[:, None, :] - np.eye(3)
-    problem = _Barrier(grasp, cones, n, barrier)
-
-    start = np.tile(n, (len(wanted), 1, 1))
-    f, W = start.copy(), wanted[:, 0]
-    searched, is_held = np.arange(len(f)), np.zeros(len(f), dtype=bool)
-    for _ in range(ITERATIONS):
-        g = problem.towards(f[searched], W[searched])
-        f[searched], size = problem.centred(g)
-        missing = np.abs(problem.exerted(g) - W[searched]).max(axis=1)
-        is_found = (size <= CONVERGED) & (missing <= CONVERGED)
-        is_held[searched[is_found]] = True
-        searched = searched[~is_found & (problem.margins(g).min(axis=1) > CLOSEST)]
-        if not len(searched):
-            break
-    f[~is_held] = start[~is_held]
-    f = f + problem.solve(f, problem.slope(f), W - problem.exerted(f))  # what CONVERGED leaves
-    rate = problem.solve(f, np.zeros_like(f), wanted[:, 1])
-    second = problem.solve(f, problem.third(f, rate), wanted[:, 2])
-    return share * np.stack([f, rate, second], axis=1), is_held
+    forces, is_held = np.empty((len(wanted), 3, *x.shape)), np.empty(len(wanted), dtype=bool)
+    first = n.copy() if start is None else start / share
+    compiled_find_forces(grasp, cones, n.copy(), barrier, wanted, first, forces, is_held)
+    return share * forces, is_held

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion, Twist, Vector3
+from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion, Transform, Twist, Vector3
 from nav_msgs.msg import Path
 from sensor_msgs.msg import Imu
-from trajectory_msgs.msg import MultiDOFJointTrajectory
+from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 from ...dynamics.core import Array
 from ...dynamics.lie import se3
 from ...dynamics.tasks import TaskMotion
-from .messages import MessageError, nanoseconds, unusable
+from .messages import SECOND, MessageError, nanoseconds, set_stamp, unusable
 
 NORM_TOLERANCE = 1e-3  # of a quaternion
 
@@ -51,12 +51,14 @@ def pose_message(pose: Array, frame: str = "") -> PoseStamped:
     return message
 
 
-def write_pose(message: Pose, pose: Array) -> None:
+def write_pose(message: Pose | Transform, pose: Array) -> None:
     """Write a pose (4, 4), m, to a message."""
     from scipy.spatial.transform import Rotation  # slow to import, and no controller sends a pose
 
-    write_components(message.position, pose[:3, 3])
-    write_components(message.orientation, Rotation.from_matrix(pose[:3, :3]).as_quat())
+    is_pose = isinstance(message, Pose)
+    write_components(message.position if is_pose else message.translation, pose[:3, 3])
+    rotation = Rotation.from_matrix(pose[:3, :3]).as_quat()
+    write_components(message.orientation if is_pose else message.rotation, rotation)
 
 
 def write_components(message: Point | Vector3 | Quaternion, values: Array) -> None:
@@ -118,6 +120,27 @@ def read_cartesian_trajectory(
                 row[k] = _twist(twists[0], f"point {k}") @ np.kron(np.eye(2), frame[:3, :3].T)
     times = [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in points]
     return CartesianRequest(start, np.array(times), poses, *rates, orders)
+
+
+def cartesian_trajectory_message(
+    joint: str, start: int, times: Array, poses: Array, twists: Array, accelerations: Array
+) -> MultiDOFJointTrajectory:
+    """The motion of a joint as :func:`read_cartesian_trajectory` reads it: times (k,) in s from
+    `start` (ns), poses (k, 4, 4), and hybrid twists and accelerations (k, 6)."""
+    message = MultiDOFJointTrajectory(joint_names=[joint])
+    set_stamp(message.header.stamp, start)
+    for t, pose, *rates in zip(times, poses, twists, accelerations, strict=True):
+        place, moving = Transform(), [Twist(), Twist()]
+        write_pose(place, pose)
+        for twist, row in zip(moving, rates, strict=True):
+            write_components(twist.angular, row[:3])
+            write_components(twist.linear, row[3:])
+        point = MultiDOFJointTrajectoryPoint(
+            transforms=[place], velocities=moving[:1], accelerations=moving[1:]
+        )
+        set_stamp(point.time_from_start, round(SECOND * t))  # Duration has the same fields
+        message.points.append(point)
+    return message
 
 
 def read_imu(message: Imu) -> tuple[Array, Array]:

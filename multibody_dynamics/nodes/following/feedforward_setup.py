@@ -6,9 +6,12 @@
 import numpy as np
 
 from ...dynamics.control import FeedforwardLaw, StiffnessReference, position_checks
-from ...dynamics.core import Array
+from ...dynamics.core import Array, InputError
+from ...dynamics.model import MultibodyModel
+from ...dynamics.tasks import Contact, StandingForces
 from ..base.messages import set_stamp
 from ..base.outputs import Outputs, fill
+from ..base.parameters import ParameterError
 from ..base.runtime import ManagedNode
 from .controlled_robot import ControlledRobot
 from .following_parameters import FeedforwardParameters
@@ -52,7 +55,12 @@ class FeedforwardSetup:
         self.robot = robot
         is_compensated = node.parameters.gravity_compensated_by_robot
         self.gravity = "compensated by the robot" if is_compensated else "included in all torques"
-        self.law = FeedforwardLaw(model, actuators, gravity_compensated_by_robot=is_compensated)
+        self.law = FeedforwardLaw(
+            model,
+            actuators,
+            gravity_compensated_by_robot=is_compensated,
+            ground=_ground(model, node.parameters),
+        )
         self.stiffness = StiffnessReference(actuators)
         self.position_check = position_checks(model, actuators)["links"]
         self.outputs = FeedforwardOutputs(node, robot)
@@ -64,3 +72,14 @@ class FeedforwardSetup:
         self.law.variant = p.variant
         self.position_check.factor = p.state_speed_factor
         self.stiffness.torque_scale = p.torque_limit_scale
+
+
+def _ground(model: MultibodyModel, p: FeedforwardParameters) -> StandingForces | None:
+    """The forces of the ground, if there are contacts. Raises ParameterError."""
+    if not p.contact_frames:
+        return None
+    try:
+        contacts = [Contact(name, friction=p.contact_friction) for name in p.contact_frames]
+        return StandingForces(model, contacts)
+    except InputError as error:
+        raise ParameterError(f"contact_frames: {error}") from None

@@ -11,22 +11,24 @@ from sensor_msgs.msg import Imu
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from ...dynamics.control import BaseReference
+from ...dynamics.core import Array
 from ...dynamics.lie import convert_twist, se3
 from ...dynamics.plant import Plant
+from ...simulation.mujoco_robot import MujocoRobot
 from ..base.outputs import Outputs
 from ..base.pose_messages import write_components, write_pose
 from ..following.base_input import plan_base
 
 
 class SimulatedBase:
-    """Moves the base of `plant` along the topic `base_trajectory`; publishes, with the other
-    `outputs`, what is measured of it as `base_odometry` and `base_imu`.
+    """Moves the base of `plant` along the topic `base_trajectory`, unless it is free; publishes,
+    with the other `outputs`, what is measured of it as `base_odometry` and `base_imu`.
 
     Messages arrive in the executor's thread; the plant runs in a separate thread.
     """
 
-    def __init__(self, plant: Plant, outputs: Outputs) -> None:
-        self._plant = plant
+    def __init__(self, plant: Plant, outputs: Outputs, *, is_free: bool) -> None:
+        self._plant, self._is_free = plant, is_free
         self._lock = threading.Lock()
         self._odometry = Odometry(child_frame_id=plant.model.base_name)
         self._odometry.header.frame_id = "world"
@@ -52,6 +54,10 @@ class SimulatedBase:
         """Let the base of the plant move as at `time`, ns, with the wrenches that act on its links,
         until now in the frame of the base."""
         wrenches = self._plant.applied_wrenches
+        if self._is_free:
+            pose, _, _ = self._state(time)
+            wrenches[:] = wrenches @ se3.coAd(pose).T
+            return
         with self._lock:
             pose, rates = self._reference.at(time)
             self._plant.move_base(pose, rates)
@@ -60,13 +66,20 @@ class SimulatedBase:
     def measure(self, time: int) -> None:
         """Write what is measured at `time`, ns, to the messages: twist, angular velocity and
         specific force along the axes of the base."""
-        with self._lock:
-            pose, rates = self._reference.at(time)
-            twist, acceleration = convert_twist(pose, rates[:2], "spatial", "body")
-            write_pose(self._odometry.pose.pose, pose)
+        pose, twist, acceleration = self._state(time)
+        write_pose(self._odometry.pose.pose, pose)
         omega, v = twist[:3], twist[3:]
         gravity = pose[:3, :3].T @ self._plant.model.gravity
         write_components(self._imu.angular_velocity, omega)
         write_components(self._odometry.twist.twist.linear, v)
         force = acceleration[3:] + np.cross(omega, v) - gravity
         write_components(self._imu.linear_acceleration, force)
+
+    def _state(self, time: int) -> tuple[Array, Array, Array]:
+        """Pose (4, 4), twist (6,) and acceleration (6,) in the axes of the base at `time`, ns."""
+        if isinstance(self._plant, MujocoRobot) and self._is_free:
+            return self._plant.base
+        with self._lock:
+            pose, rates = self._reference.at(time)
+            twist, acceleration = convert_twist(pose, rates[:2], "spatial", "body")
+            return pose.copy(), twist, acceleration

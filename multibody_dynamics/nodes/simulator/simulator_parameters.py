@@ -52,9 +52,15 @@ class SimulatorParameters(WrenchParameters, ElasticRobotParameters):
         meaning="stiffness of the end stops; 0: chosen for the robot; MuJoCo has its own")
     end_stops: bool = parameter(True,
         meaning="stop the links at the robot's joint limits; false: they move through")
-    base_motion: str = parameter("fixed", choices=("fixed", "trajectory"),
-        meaning="motion of the base: 'fixed', or that of the topic base_trajectory"
-        " (trajectory_msgs/MultiDOFJointTrajectory)")
+    base_motion: str = parameter("fixed", choices=("fixed", "trajectory", "floating"),
+        meaning="motion of the base: 'fixed', that of the topic base_trajectory"
+        " (trajectory_msgs/MultiDOFJointTrajectory, 'trajectory'), or 'floating': carried by the"
+        " forces on contact_frames, at first level and at rest on them")
+    contact_frames: tuple[str, ...] = parameter((),
+        meaning="links whose origins touch level ground, at z = 0 of the base if that is fixed;"
+        " MuJoCo only; empty: nothing touches anything")
+    contact_friction: float = parameter(0.5, bounds=(0.001, 100.0),
+        meaning="coefficient of friction between contact_frames and the ground")
     command_interface: str = parameter("motor_command",
         choices=("motor_torque", "motor_command", "stamped_motor_torque"),
         meaning="'motor_torque', 'stamped_motor_torque': motor torques applied directly;"
@@ -139,6 +145,13 @@ class SimulatorParameters(WrenchParameters, ElasticRobotParameters):
             raise ParameterError(
                 f"effects_file requires plant 'internal'; '{self.plant}' has no such effects"
             )
+        self._require_unique("contact_frames")
+        if self.contact_frames and self.plant != "mujoco":
+            raise ParameterError(
+                f"contact_frames require plant 'mujoco'; '{self.plant}' has no contacts"
+            )
+        if self.base_motion == "floating" and not self.contact_frames:
+            raise ParameterError("base_motion 'floating' requires contact_frames, or it would fall")
         if self.payload_mass and not self.payload_link:
             raise ParameterError("payload_mass requires payload_link")
         if self.publish_clock and self.time_source == "clock":

@@ -15,7 +15,7 @@ from ...dynamics.elastic import Actuators
 from ...dynamics.model import MultibodyModel
 from ...dynamics.motion import distance_to_limits
 from ...dynamics.plant import DriveEffects, ElasticRobot, EndStops, MotorDrive, Plant, load_effects
-from ...simulation.mujoco_robot import MujocoRobot
+from ...simulation.mujoco_robot import Floor, MujocoRobot
 from ..base.parameters import ParameterError
 from ..base.robot import find_file, load_actuators, load_model, start_position
 from .simulator_parameters import SimulatorParameters
@@ -76,8 +76,18 @@ def make_robot(p: SimulatorParameters) -> SimulatedRobot:
     plant: Plant
     if p.plant == "mujoco":
         text = find_file(p.robot_file).read_bytes() if p.robot_file else p.robot_description
+        floor = None
+        if p.contact_frames:
+            floor = Floor(p.contact_frames, p.contact_friction, p.base_motion == "floating")
         plant = MujocoRobot(
-            model, actuators, text, step=step, drive=drive, link_viscous=viscous, end_stops=stops
+            model,
+            actuators,
+            text,
+            step=step,
+            drive=drive,
+            link_viscous=viscous,
+            end_stops=stops,
+            floor=floor,
         )
     else:
         plant = ElasticRobot(

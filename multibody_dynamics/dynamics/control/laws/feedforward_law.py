@@ -7,11 +7,12 @@
     tau_m = load + rotor + friction                motor torques; a single motor's load is Q
     theta = q + phi(Q), theta' = ..., theta'' = ...  required motion of the motors
 
-W are the applied wrenches. If the robot compensates gravity itself, the torque commands leave
+W are the applied wrenches, and those of the ground on a robot that stands. If the robot compensates gravity itself, the torque commands leave
 gravity out; the springs still deflect under it, so theta always includes it.
 """
 
 from math import isfinite
+from typing import Protocol
 
 import numpy as np
 
@@ -21,17 +22,29 @@ from ...model import MultibodyModel
 from ...rigid import inverse_solver
 
 
+class Ground(Protocol):
+    """What carries the base of a robot that stands, such as :class:`.StandingForces`."""
+
+    problem: str
+
+    def move_base(self, pose: Array, rates: Array) -> None: ...
+
+    def update(self, state: Array, wrenches: Array) -> None: ...
+
+
 class FeedforwardLaw(IndependentCopies):
     """Torque feedforward of a desired motion, computed in place.
 
     Fill `desired`, call `update()`, read `torque` and `motor`; nothing is allocated per call.
 
     actuators: springs and motors; None for a robot with rigid joints and no motor data.
+    ground: its forces on the bodies; None for a robot whose base is carried otherwise.
 
     The caller writes `desired`, `stiffness` and `applied_wrenches`; `update` overwrites all other
     arrays in place. `desired` and `applied_wrenches` are the buffers of the inverse dynamics solver
     (its `state` and `applied_wrenches`), `joint_torque` is its result, and the springs read the
-    same `desired`: nothing is copied between them. A second solver, without gravity, computes the
+    same `desired`: nothing is copied between them, but for the wrenches of a robot that stands, to
+    which those of the ground are added. A second solver, without gravity, computes the
     share of gravity where the robot compensates it.
 
     Attributes
@@ -56,6 +69,7 @@ class FeedforwardLaw(IndependentCopies):
         *,
         variant: str = "full",
         gravity_compensated_by_robot: bool = False,
+        ground: Ground | None = None,
     ) -> None:
         n = model.n
         if actuators is None:
@@ -69,7 +83,11 @@ class FeedforwardLaw(IndependentCopies):
         self._complete = inverse_solver(model)
         self._weightless = inverse_solver(model.with_gravity((0.0, 0.0, 0.0)))
         self.desired: Array = self._complete.state
+        self._ground = ground
         self.applied_wrenches: Array = self._complete.applied_wrenches
+        if ground is not None:
+            self.applied_wrenches = self.applied_wrenches.copy()
+            self._base_pose: Array = np.eye(4)
         self.joint_torque: Array = self._complete.result[0]
         self._gravity: Array = np.zeros((3, n))
         self.load: Array = np.zeros(m)
@@ -88,6 +106,9 @@ class FeedforwardLaw(IndependentCopies):
 
     def update(self) -> None:
         """Compute every output from `desired`, `stiffness` and `applied_wrenches`."""
+        if self._ground is not None:
+            self._complete.applied_wrenches[:] = self.applied_wrenches
+            self._ground.update(self.desired, self._complete.applied_wrenches)
         self._complete.update()
         springs = self._springs[self.variant]
         springs.stiffness[:] = self.stiffness
@@ -108,7 +129,7 @@ class FeedforwardLaw(IndependentCopies):
         `desired` or `applied_wrenches` change."""
         weightless = self._weightless
         weightless.state[:] = self.desired
-        weightless.applied_wrenches[:] = self.applied_wrenches
+        weightless.applied_wrenches[:] = self._complete.applied_wrenches
         weightless.update()
         return np.subtract(self._complete.result, weightless.result, out=self._gravity)
 
@@ -117,6 +138,9 @@ class FeedforwardLaw(IndependentCopies):
         `gravity` is then that on the base so moved."""
         self._complete.move_base(pose, rates)
         self._weightless.move_base(pose, rates)
+        if self._ground is not None:
+            self._ground.move_base(pose, rates)
+            self._base_pose[:] = pose
 
     def advance(self, dt: float) -> None:
         """Advance the deflections of damped springs and the bristles of links by dt in s, under the
@@ -130,10 +154,13 @@ class FeedforwardLaw(IndependentCopies):
             springs.settle()
 
     def hold(self, q: Array) -> None:
-        """Compute every output for rest at q (n,), with settled springs and no wrenches."""
+        """Compute every output for rest at q (n,), with settled springs and no wrenches but those
+        of the ground, on which the base rests where it is."""
         self.desired[0], self.desired[1:] = q, 0.0
         self.stiffness[1:] = 0.0
         self.applied_wrenches[:] = 0.0
+        if self._ground is not None:
+            self.move_base(self._base_pose, np.zeros((4, 6)))
         self.settle()
         self.update()
 
@@ -143,7 +170,8 @@ class FeedforwardLaw(IndependentCopies):
 
     def failure(self) -> str:
         """Why the values of the last update are not finite."""
-        return self._complete.problem() or "the computed torque is not finite"
+        problem = self._ground.problem if self._ground is not None else ""
+        return problem or self._complete.problem() or "the computed torque is not finite"
 
     def is_finite(self) -> bool:
         """Whether all values in `torque` and `motor` are finite."""
