@@ -600,6 +600,8 @@ def test_invalid_configurations_are_rejected_and_can_be_corrected(ros, tmp_path)
         ({"max_speed": 0.0}, "max_speed requires lockstep"),
         ({"publish_clock": True, "time_source": "clock"}, "publish_clock cannot be combined with"),
         ({"payload_mass": 1.0}, "payload_link"),
+        ({"contact_frames": ("foot",)}, "contact_frames require plant 'mujoco'"),
+        ({"base_motion": "floating", "plant": "mujoco"}, "'floating' requires contact_frames"),
         ({"hit_force": (1.0,)}, "hit_force has 1"),
     ],
 )

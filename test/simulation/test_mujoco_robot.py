@@ -32,7 +32,8 @@ from multibody_dynamics.dynamics.elastic.springs import CubicSpring, LinearSprin
 from multibody_dynamics.dynamics.plant.elastic_robot import ElasticRobot
 from multibody_dynamics.dynamics.plant.motor_drive import MotorDrive
 from multibody_dynamics.dynamics.plant.plants import EndStops, Plant
-from multibody_dynamics.simulation.mujoco_robot import MujocoRobot, import_mujoco
+from multibody_dynamics.resources import share_directory
+from multibody_dynamics.simulation.mujoco_robot import Floor, MujocoRobot, import_mujoco
 from rejections import assert_rejected
 from robots import sprung_five_bar
 from urdf_parts import joint, link
@@ -320,6 +321,93 @@ def test_drives_and_a_changing_stiffness_act_as_in_elastic_robot():
     ours, theirs = robots
     np.testing.assert_allclose(theirs.q, ours.q, rtol=0, atol=1e-5)
     np.testing.assert_allclose(theirs.stiffness, ours.stiffness, rtol=1e-9)
+
+
+FEET = ("FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT")
+KNEES_INWARDS = [0.0, 0.75, -1.5] * 2 + [0.0, -0.75, 1.5] * 2  # rad
+
+
+def quadruped(friction: float = 0.6) -> MujocoRobot:
+    files = share_directory() / "config" / "mechanisms"
+    model = dyn.load_urdf(files / "quadruped.urdf")
+    actuators = dyn.load_actuators(files / "quadruped.yaml", model.joint_names)
+    robot = MujocoRobot(model, actuators, floor=Floor(FEET, friction, is_base_free=True))
+    robot.reset(KNEES_INWARDS)
+    return robot
+
+
+def stand(robot: MujocoRobot, seconds: float) -> None:
+    """Hold the motors where they are at first."""
+    theta, hold = robot.theta.copy(), robot.motor_torque.copy()
+    gains = robot.actuators.motor_inertia * [[250.0**2], [500.0]]
+    for _ in range(round(1e3 * seconds)):
+        robot.step(hold + gains[0] * (theta - robot.theta) - gains[1] * robot.thetad, 1e-3)
+
+
+def test_a_free_base_stands_on_its_feet():
+    """The floor carries the weight, by forces of least norm; nothing moves. With gravity upwards,
+    it leaves the floor."""
+    robot = quadruped()
+    at = robot.contact_points
+    assert at[:, 2].min() == pytest.approx(0.0, abs=1e-12)
+    stand(robot, 0.3)
+    mass = robot.model.inertias[:, 5, 5].sum() + robot.model.base_inertia[5, 5]
+    close(robot.ground_forces.sum(axis=0), [0.0, 0.0, 9.81 * mass], 5e-3)
+    close(robot.q, KNEES_INWARDS, 1e-3)
+    close(robot.contact_points, at, 1e-4)
+    pose, twist, acceleration = robot.base
+    close(pose[:3, :3], np.eye(3), 1e-3)
+    assert np.abs(twist).max() < 1e-3
+    assert np.abs(acceleration).max() < 0.05
+    robot.set_model(robot.model.with_gravity((0.0, 0.0, 9.81)))
+    stand(robot, 0.1)
+    assert not robot.ground_forces.any()
+    assert robot.base[1][5] > 0.9
+
+
+@pytest.mark.parametrize(("share", "slides"), [(0.4, False), (1.2, True)])
+def test_feet_slide_beyond_friction(share: float, slides: bool):
+    robot = quadruped(friction=0.4)
+    stand(robot, 0.1)
+    at, mass = robot.contact_points, robot.ground_forces[:, 2].sum() / 9.81
+    robot.set_model(robot.model.with_gravity((9.81 * 0.4 * share, 0.0, -9.81)))
+    stand(robot, 0.15)
+    moved = np.linalg.norm(robot.contact_points - at, axis=1)
+    assert (moved.max() > 2e-3) == slides
+    used = np.linalg.norm(robot.ground_forces[:, :2].sum(axis=0)) / robot.ground_forces[:, 2].sum()
+    assert used <= 0.4 * 1.02
+    assert mass > 1.0
+
+
+def test_a_tool_that_presses_on_the_floor_feels_its_force():
+    """On a fixed base: the torques of the joints are those that gravity and the floor need."""
+    model, actuators = panda()
+    robot = MujocoRobot(model, actuators, floor=Floor(("panda_link8",), 0.5))
+    q = np.array([0.0, 0.9, 0.0, -1.5, 0.0, 2.2, 0.0])
+    target = dyn.frame_pose(model, q, "panda_link8")
+    target[2, 3] = 1e-4
+    q = dyn.tasks.inverse_kinematics(model, target, "panda_link8", initial=q).q
+    robot.reset(q)
+    theta, hold = robot.theta.copy(), robot.motor_torque.copy()
+    J = dyn.jacobian(model, q, "panda_link8", representation="hybrid")
+    hold += J.T @ [0.0, 0.0, 0.0, 0.0, 0.0, -20.0]
+    damping = 2.0 * np.sqrt(actuators.motor_inertia * 50.0)
+    for _ in range(3000):
+        robot.step(hold - 0.05 * (robot.theta - theta) - damping * robot.thetad, 1e-3)
+    (force,) = robot.ground_forces
+    assert force[2] > 5.0
+    J = dyn.jacobian(model, robot.q, "panda_link8", representation="hybrid")
+    wanted = robot.gravity_forces(robot.q) - J.T @ np.concatenate((np.zeros(3), force))
+    close(robot.joint_torque, wanted, 0.02)
+
+
+def test_what_cannot_touch_the_floor_is_refused():
+    model, actuators = panda()
+    assert_rejected(
+        (lambda: MujocoRobot(model, actuators, floor=Floor(("panda_link0",))), "panda_link0 base"),
+        (lambda: MujocoRobot(model, actuators, floor=Floor(("paw",))), "paw"),
+        (lambda: quadruped().move_base(np.eye(4), np.zeros((4, 6))), "quadruped free"),
+    )
 
 
 def test_end_stops_hold_the_links():

@@ -62,6 +62,8 @@ move_bodies                       twists of all bodies, order by order
 rate_found                        gives them the rates of the coordinates, order by order
 jacobian_rows                     where to write the Jacobian of a tool, with derivatives
 reduce_jacobian                   the same in the coordinates of the robot
+factorise                         LU factors of a small square matrix, in compiled code
+solve                             solutions with these factors
 """
 
 from . import loop_memory
@@ -109,6 +111,7 @@ from .motion_subspaces import (
 )
 from .multi_dof import MultiDofModel
 from .multi_dof_solver import MultiDofInverseDynamicsSolver
+from .square_systems import factorise, solve
 from .traced_loops import trace_constrained_inverse_dynamics
 
 __all__ = [
@@ -130,7 +133,7 @@ __all__ = [
     "trace_constrained_inverse_dynamics", "STRIDE", "loop_memory",
     "LoopMemory", "loop_accelerations",
     "tree_and_loops", "place_joints", "return_to_start", "move_bodies", "rate_found",
-    "jacobian_rows", "reduce_jacobian",
+    "jacobian_rows", "reduce_jacobian", "factorise", "solve",
 ]  # fmt: skip
 
 

@@ -26,9 +26,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import Array, InputError, compiled, inlined
+from ..core import Array, IndependentCopies, InputError, compiled, inlined
 from ..lie import so3
-from ..mechanisms.square_systems import factorise, solve
+from ..mechanisms import factorise, solve
 
 ITERATIONS, HALVINGS = 100, 40
 CONVERGED = 1e-6  # last step of Newton's method, whose error is about the square
@@ -180,35 +180,44 @@ def find_forces(grasp, cones, normals, weight, wrenches, start, forces, is_held)
 compiled_find_forces = compiled(find_forces)
 
 
-def forces_in_cones(
-    contacts: PointContacts,
-    wrench: Array,
-    share: float,
-    barrier: float,
-    start: Array | None = None,
-) -> tuple[Array, NDArray[np.bool_]]:
-    """Forces (k, 3, p, 3) with two rates that exert a wrench (k, 3, 6), and where they exist (k,).
+class ForcesInCones(IndependentCopies):
+    """The forces at these contacts that exert a wrench.
 
-    wrench : with two rates, in inertial axes about the inertial origin, N m, N and per s^k.
     share : N, the unit of forces in the objective: about the largest one.
     barrier : beta.
-    start : (p, 3) forces inside the cones, N, near those of the first wrench, if known.
 
     Raises InputError for points on a line, about which they exert no moment.
     """
-    x, n, mu = contacts
-    centre = x.mean(axis=0)
-    length = float(np.sqrt(np.mean((x - centre) ** 2))) or 1.0
-    turning = so3.hat((x - centre) / length)
-    grasp = np.concatenate([turning, np.tile(np.eye(3), (len(x), 1, 1))], axis=1)
-    if np.linalg.matrix_rank(np.concatenate(list(grasp), axis=1), tol=RANK) < 6:
-        raise InputError(
-            f"the {len(x)} contact points are on a line: they exert no moment about it"
+
+    def __init__(self, contacts: PointContacts, share: float, barrier: float) -> None:
+        x, n, mu = contacts
+        self._share, self._barrier, self._normals = share, barrier, np.array(n)
+        self._centre = centre = x.mean(axis=0)
+        self._length = length = float(np.sqrt(np.mean((x - centre) ** 2))) or 1.0
+        turning = so3.hat((x - centre) / length)
+        self._grasp = np.concatenate([turning, np.tile(np.eye(3), (len(x), 1, 1))], axis=1)
+        if np.linalg.matrix_rank(np.concatenate(list(self._grasp), axis=1), tol=RANK) < 6:
+            raise InputError(
+                f"the {len(x)} contact points are on a line: they exert no moment about it"
+            )
+        self._cones = (1.0 + mu[:, None, None] ** 2) * n[:, :, None] * n[:, None, :] - np.eye(3)
+
+    def __call__(
+        self, wrench: Array, start: Array | None = None
+    ) -> tuple[Array, NDArray[np.bool_]]:
+        """Forces (k, 3, p, 3) with two rates that exert a wrench (k, 3, 6), and where they exist
+        (k,).
+
+        wrench : with two rates, in inertial axes about the inertial origin, N m, N and per s^k.
+        start : (p, 3) forces inside the cones, N, near those of the first wrench, if known.
+        """
+        wanted = wrench / self._share
+        wanted[..., :3] -= wanted[..., 3:] @ so3.hat(self._centre).T
+        wanted[..., :3] /= self._length
+        forces = np.empty((len(wanted), 3, *self._normals.shape))
+        is_held = np.empty(len(wanted), dtype=bool)
+        first = self._normals if start is None else start / self._share
+        compiled_find_forces(
+            self._grasp, self._cones, self._normals, self._barrier, wanted, first, forces, is_held
         )
-    wanted = wrench / share
-    wanted[..., :3] = (wanted[..., :3] - wanted[..., 3:] @ so3.hat(centre).T) / length
-    cones = (1.0 + mu[:, None, None] ** 2) * n[:, :, None] * n[:, None, :] - np.eye(3)
-    forces, is_held = np.empty((len(wanted), 3, *x.shape)), np.empty(len(wanted), dtype=bool)
-    first = n.copy() if start is None else start / share
-    compiled_find_forces(grasp, cones, n.copy(), barrier, wanted, first, forces, is_held)
-    return share * forces, is_held
+        return self._share * forces, is_held

@@ -28,7 +28,7 @@ from ..core import (
 from ..model import MultibodyModel
 from ..model.joints import unit
 from ..rigid import BaseMotion, base_wrench, frame_pose, inverse_dynamics
-from .contact_forces import PointContacts, forces_in_cones
+from .contact_forces import ForcesInCones, PointContacts
 from .redundancy import RedundancyResolution
 from .task_space import TaskSpaceSolver
 from .tool_task import Task, TaskMotion
@@ -155,7 +155,7 @@ def stance_motion(
     points = _points(model, contacts, states[0, 0], seen.pose[0])
 
     needed = base_wrench(model, *rows, base=moving)
-    forces, is_held = forces_in_cones(points, needed, weight / len(points.friction), barrier)
+    forces, is_held = ForcesInCones(points, weight / len(points.friction), barrier)(needed)
     for k in np.flatnonzero(~is_held):
         raise TrajectoryError(
             f"at {at[k]:.6g} s: no contact forces inside the friction cones exert the wrench "

@@ -12,17 +12,18 @@ from ..lie import so3
 from ..model import MultibodyModel
 from ..model.records import POSE, POSITION, TWIST
 from ..rigid import InverseDynamicsSolver
-from .contact_forces import PointContacts, forces_in_cones
+from .contact_forces import ForcesInCones, PointContacts
 from .stance import Contact
 
 SLIDING = 0.01  # m/s, at which a foot of the desired motion is no longer at rest
+NEW_STANCE = 1e-3  # m, from the first points of a stance
 BARRIER = 0.1  # weight of the barrier, see :mod:`.contact_forces`
 
 
 class StandingForces(IndependentCopies):
     """The forces of least norm inside the friction cones that carry the base of a desired motion.
 
-    contacts : what stands on the ground, wherever the desired motion puts it.
+    contacts : what stands on the ground, wherever the desired motion first puts it.
 
     Attributes
     ----------
@@ -30,22 +31,32 @@ class StandingForces(IndependentCopies):
         s^k; not finite where there are none.
     problem : why there are none, or "".
 
-    Raises InputError for a robot without weight, and unknown bodies; at `update`, for points on a
-    line.
+    Raises InputError for a robot without weight, unknown bodies, and fewer than three points.
     """
 
     def __init__(self, model: MultibodyModel, contacts: Sequence[Contact]) -> None:
         mass = model.inertias[:, 5, 5].sum() + model.base_inertia[5, 5]
         count = sum(len(each.points) for each in contacts)
         self._share = float(mass * np.linalg.norm(model.gravity)) / max(count, 1)
+        if count < 3:
+            raise InputError(f"expected three or more contact points, got {count}")
         if not self._share > 0.0:
             raise InputError(f"robot '{model.name}' has no weight that presses it onto contacts")
         self._solver = InverseDynamicsSolver(model, "spatial", specialise=False)
-        self._contacts = [(each, *model.frame(each.body)) for each in contacts]
-        self._body_in_joint = model.body_in_joint
+        self._contacts: list[tuple[Contact, int, Array, slice]] = []
+        first = 0
+        for each in contacts:
+            body, pose = model.frame(each.body)
+            if body >= 0:
+                pose = model.body_in_joint[body] @ pose
+            in_joint = each.points @ pose[:3, :3].T + pose[:3, 3]
+            own = slice(first, first := first + len(each.points))
+            self._contacts.append((each, body, in_joint, own))
         shares = [len(each.points) for each in contacts]
         self._normals = np.repeat([each.normal for each in contacts], shares, axis=0)
         self._friction = np.repeat([each.friction for each in contacts], shares)
+        self._grasp: ForcesInCones | None = None
+        self._points, self._arms = np.zeros((count, 3)), np.zeros((count, 3, 3))
         self._is_known = False
         self.forces: Array = np.zeros((3, count, 3))
         self.problem = ""
@@ -57,37 +68,44 @@ class StandingForces(IndependentCopies):
     def update(self, state: Array, wrenches: Array) -> None:
         """Add the wrenches of the contacts to `wrenches` (N, 3, 6), those of other forces on the
         bodies, for the desired motion `state` (5, n)."""
-        solver = self._solver
+        solver, self.problem = self._solver, ""
         solver.state[:], solver.applied_wrenches[:] = state, wrenches
         solver.update()
-        rows, points, self.problem = solver.bodies, [], ""
-        for contact, body, offset in self._contacts:
-            row, place = rows[body + 1], offset
-            if body >= 0:
-                place = self._body_in_joint[body] @ offset
-            R = row[POSE : POSE + 9].reshape(3, 3)
-            in_joint = contact.points @ place[:3, :3].T + place[:3, 3]
-            at = in_joint @ R.T + row[POSITION : POSITION + 3]
-            speeds = row[TWIST + 3 : TWIST + 6] + at @ so3.hat(row[TWIST : TWIST + 3]).T
-            if not np.abs(speeds).max() <= SLIDING:
-                self.problem = (
-                    f"'{contact.body}' moves by {np.abs(speeds).max():.3g} m/s: no stance"
-                )
-            points.append(at)
-        found = PointContacts(np.concatenate(points), self._normals, self._friction)
-        start = self.forces[0] if self._is_known else None
-        forces, is_held = forces_in_cones(
-            found, solver.base_wrench[None].copy(), self._share, BARRIER, start
-        )
-        self.forces[:] = forces[0]
-        if not is_held[0]:
-            self.problem = "no contact forces inside the friction cones carry the desired motion"
-        self._is_known = not self.problem
-        if self.problem:
+        try:
+            self._find_forces(solver.base_wrench[None].copy(), solver.bodies)
+        except InputError as error:
+            self.problem = str(error)
             self.forces[:] = np.nan
-        moments, first = (so3.hat(found.positions) @ self.forces[..., None])[..., 0], 0
-        for (_, body, _), at in zip(self._contacts, points, strict=True):
-            own = slice(first, first := first + len(at))
+        self._is_known = not self.problem
+        moments = (self._arms @ self.forces[..., None])[..., 0]
+        for _, body, _, own in self._contacts:
             if body >= 0:
                 wrenches[body, :, :3] += moments[:, own].sum(axis=1)
                 wrenches[body, :, 3:] += self.forces[:, own].sum(axis=1)
+
+    def _find_forces(self, needed: Array, rows: Array) -> None:
+        """Exert the wrench (1, 3, 6) that the base needs. Raises InputError if nothing does."""
+        points = self._find_points(rows)
+        if self._grasp is None or np.abs(points - self._points).max() > NEW_STANCE:
+            self._grasp = None
+            contacts = PointContacts(points, self._normals, self._friction)
+            self._grasp, self._is_known = ForcesInCones(contacts, self._share, BARRIER), False
+            self._points, self._arms = points, so3.hat(points)
+        start = self.forces[0] if self._is_known else None
+        (self.forces[:],), is_held = self._grasp(needed, start)
+        if not is_held.all():
+            raise InputError("no contact forces inside the friction cones carry the desired motion")
+
+    def _find_points(self, rows: Array) -> Array:
+        """(p, 3) where the contacts are, in rows of the recursion. Raises InputError for one that
+        moves."""
+        points = np.empty_like(self._normals)
+        for contact, body, in_joint, own in self._contacts:
+            row = rows[body + 1]
+            at = in_joint @ row[POSE : POSE + 9].reshape(3, 3).T + row[POSITION : POSITION + 3]
+            speed = row[TWIST + 3 : TWIST + 6] + at @ so3.hat(row[TWIST : TWIST + 3]).T
+            if not np.abs(speed).max() <= SLIDING:
+                moves = f"moves by {np.abs(speed).max():.3g} m/s in the desired motion"
+                raise InputError(f"'{contact.body}' {moves}, and cannot stand")
+            points[own] = at
+        return points

@@ -181,6 +181,7 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
         elastic.PolynomialSpring((60.0, 400.0), travel=(0.0, 0.5))
     ),
     "ScheduledFeedback": scheduled_feedback,
+    "StandingForces": lambda: tasks.StandingForces(MODEL, [tasks.Contact("upper_arm", np.eye(3))]),
     "StreamedMotion": lambda: motion.StreamedMotion(
         MODEL.joint_names,
         motion.StreamLimits(*[np.full(N, x) for x in (-3.0, 3.0, 2.0, 10.0)], 0.1, 1.0),

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import minimize
 
 from multibody_dynamics import dynamics as dyn
-from multibody_dynamics.dynamics.tasks.contact_forces import PointContacts, forces_in_cones
+from multibody_dynamics.dynamics.tasks.contact_forces import ForcesInCones, PointContacts
 from reference import error
 from rejections import assert_rejected
 
@@ -53,7 +53,7 @@ def exerted(contacts, f):
 
 
 def forces(contacts, wrench, barrier=BARRIER):
-    found, is_held = forces_in_cones(contacts, np.asarray(wrench, dtype=float), SHARE, barrier)
+    found, is_held = ForcesInCones(contacts, SHARE, barrier)(np.asarray(wrench, dtype=float))
     assert is_held.all()
     return found
 
@@ -146,7 +146,7 @@ def test_forces_exist_up_to_the_limit_of_friction(friction):
     for share, exists in ((0.99, True), (1.01, False)):
         sideways = 4 * SHARE * friction * share
         wrench = standing((0.0, sideways, 4 * SHARE))
-        _, is_held = forces_in_cones(rectangle(friction), wrench, SHARE, BARRIER)
+        _, is_held = ForcesInCones(rectangle(friction), SHARE, BARRIER)(wrench)
         assert is_held.tolist() == [exists]
 
 
@@ -156,16 +156,14 @@ def test_forces_exist_as_long_as_the_centre_of_pressure_is_between_the_feet(dire
     edge = np.array(direction) * [0.2, 0.2 if direction[0] else 0.1, 0.0]
     for share, exists in ((0.99, True), (1.01, False)):
         wrench = standing(point=[1.0, 2.0, 0.0] + share * edge)
-        _, is_held = forces_in_cones(rectangle(), wrench, SHARE, BARRIER)
+        _, is_held = ForcesInCones(rectangle(), SHARE, BARRIER)(wrench)
         assert is_held.tolist() == [exists]
 
 
 def test_a_wrench_without_forces_leaves_the_others_as_they_are():
     contacts = rectangle()
     pulling = standing((0.0, 0.0, -SHARE))
-    found, is_held = forces_in_cones(
-        contacts, np.concatenate([standing(), pulling]), SHARE, BARRIER
-    )
+    found, is_held = ForcesInCones(contacts, SHARE, BARRIER)(np.concatenate([standing(), pulling]))
     assert is_held.tolist() == [True, False]
     assert error(found[0], forces(contacts, standing())[0]) < 1e-12
 
@@ -174,7 +172,7 @@ def test_points_on_a_line_are_rejected():
     def on(positions):
         p = len(positions)
         contacts = PointContacts(np.array(positions), np.tile(UP, (p, 1)), np.ones(p))
-        return lambda: forces_in_cones(contacts, standing(), SHARE, BARRIER)
+        return lambda: ForcesInCones(contacts, SHARE, BARRIER)
 
     assert_rejected(
         (on([[0.0, 0.0, 0.0]]), "1 line"),

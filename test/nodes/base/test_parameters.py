@@ -32,6 +32,7 @@ class Example(parameters.NodeParameters):
         ({"command_joints": ("a", "b", "c"), "torque_rate_limits": (1.0, 2.0)}, "has 2 values"),
         ({"torque_rate_limits": (0.0,)}, "must be positive"),
         ({"update_rate": 2.0}, "shorter than one cycle"),
+        ({"contact_frames": ("a",), "gravity_compensated_by_robot": True}, "exclude each other"),
     ],
 )
 def test_parameters_of_the_feedforward_node_are_checked_against_each_other(changes, says):

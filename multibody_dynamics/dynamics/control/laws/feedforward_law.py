@@ -7,8 +7,9 @@
     tau_m = load + rotor + friction                motor torques; a single motor's load is Q
     theta = q + phi(Q), theta' = ..., theta'' = ...  required motion of the motors
 
-W are the applied wrenches, and those of the ground on a robot that stands. If the robot compensates gravity itself, the torque commands leave
-gravity out; the springs still deflect under it, so theta always includes it.
+W are the applied wrenches, and those of the ground on a robot that stands. If the robot compensates
+gravity itself, the torque commands leave gravity out; the springs still deflect under it, so theta
+always includes it.
 """
 
 from math import isfinite
