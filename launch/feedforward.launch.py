@@ -4,6 +4,7 @@
 """The feedforward node, configured and activated.
 
 ros2 launch multibody_dynamics feedforward.launch.py robot:=/path/to/arm.urdf.xacro
+ros2 launch multibody_dynamics feedforward.launch.py plant:=internal use_sim_time:=true
 
 With another robot, the package's parameters file contributes its tuning but none of the Panda's
 data. Without an installed ROS 2, `multibody_dynamics loop feedforward` starts the same node.

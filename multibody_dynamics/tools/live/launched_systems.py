@@ -332,6 +332,8 @@ FEEDFORWARD = System(
     (
         _parameters("feedforward.yaml"),
         *ROBOT_ARGUMENTS,
+        replace(PLANT, default="none"),
+        INITIAL_POSITIONS,
         *_arguments_of_one_node("feedforward_node"),
     ),
     _one_node("feedforward_node"),
