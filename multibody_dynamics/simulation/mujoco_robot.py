@@ -672,6 +672,11 @@ def _add_base(spec: Any, model: MultibodyModel, floor: Floor | None) -> Any:
     """What carries the first joints: a free body, or the world."""
     if floor is None or not floor.is_base_free:
         return spec.worldbody
+    if np.linalg.eigvalsh(model.base_inertia)[0] <= 0.0:
+        raise ModelError(
+            f"the base of robot '{model.name}', link '{model.base_name}', cannot float: it has no"
+            " inertia"
+        )
     base = spec.worldbody.add_body(name=model.base_name)
     _give_inertia(base)
     base.add_freejoint()

@@ -407,6 +407,11 @@ def test_what_cannot_touch_the_floor_is_refused():
         (lambda: MujocoRobot(model, actuators, floor=Floor(("panda_link0",))), "panda_link0 base"),
         (lambda: MujocoRobot(model, actuators, floor=Floor(("paw",))), "paw"),
         (lambda: quadruped().move_base(np.eye(4), np.zeros((4, 6))), "quadruped free"),
+        (
+            lambda: MujocoRobot(model, actuators, floor=Floor(("panda_link8",), 0.5, True)),
+            "panda_link0 float inertia",
+            dyn.ModelError,
+        ),
     )
 
 

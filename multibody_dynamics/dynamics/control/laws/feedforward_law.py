@@ -45,8 +45,8 @@ class FeedforwardLaw(IndependentCopies):
     arrays in place. `desired` and `applied_wrenches` are the buffers of the inverse dynamics solver
     (its `state` and `applied_wrenches`), `joint_torque` is its result, and the springs read the
     same `desired`: nothing is copied between them, but for the wrenches of a robot that stands, to
-    which those of the ground are added. A second solver, without gravity, computes the
-    share of gravity where the robot compensates it.
+    which those of the ground are added. A second solver, without gravity, computes the share of
+    gravity where the robot compensates it.
 
     Attributes
     ----------
@@ -84,11 +84,10 @@ class FeedforwardLaw(IndependentCopies):
         self._complete = inverse_solver(model)
         self._weightless = inverse_solver(model.with_gravity((0.0, 0.0, 0.0)))
         self.desired: Array = self._complete.state
-        self._ground = ground
+        self._ground, self._base_pose = ground, np.eye(4)
         self.applied_wrenches: Array = self._complete.applied_wrenches
         if ground is not None:
             self.applied_wrenches = self.applied_wrenches.copy()
-            self._base_pose: Array = np.eye(4)
         self.joint_torque: Array = self._complete.result[0]
         self._gravity: Array = np.zeros((3, n))
         self.load: Array = np.zeros(m)
