@@ -47,7 +47,8 @@ KNEES_INWARDS = [0.0, 0.75, -1.5] * 2 + [0.0, -0.75, 1.5] * 2  # rad
 THERE = [0.04, 0.0, 0.02, 0.01, 0.01, -0.03]  # rad and m: down and to the side
 TIMES = np.arange(0.0, 1.0001, 0.01)  # s, of the points that are sent
 VARIANTS = ("full", "quasi_static")
-LOCKSTEP = {"plant": "mujoco", "publish_clock": "true", "lockstep": "true", "max_speed": "0.0"}
+LOCKSTEP = {"plant": "mujoco", "publish_clock": "true", "lockstep": "true", "max_speed": "0.3"}
+# slowly, because this program reads every state
 PATIENCE = 240.0  # s, for a first start, which compiles
 NODES = ("elastic_robot_simulator_node", "feedforward_node")
 
