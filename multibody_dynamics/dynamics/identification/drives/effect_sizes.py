@@ -18,6 +18,7 @@ from .spring_effects import GAP, GEAR, SLIP
 SIGNIFICANT = 5.0  # standard errors, above which an effect becomes part of the model
 DOUBTFUL = 1.96  # standard errors, below which it leaves again: its interval contains zero
 LEAST_SHARE = 2e-3  # of the torque or deflection over the travel of the spring, and above this
+STEEPEST = 0.5  # slope of a harmonic of a gear; two of them would turn the joint back
 KEYS = {SLIP: "hysteresis_torque", GAP: "backlash", GEAR: "kinematic_error"}
 
 
@@ -38,7 +39,8 @@ class EffectSizes:
         return self._sum(names, self._weights(kind))
 
     def significant(self) -> set[tuple[str, int]]:
-        """The effects that are larger than their errors, and large enough to matter."""
+        """The effects that are larger than their errors, large enough to matter, and no larger than
+        gears can have them: friction may resemble a steep harmonic."""
         return {key for key in self._effects.groups if self._matters(*key)}
 
     def doubtful(self) -> set[tuple[str, int]]:
@@ -81,6 +83,8 @@ class EffectSizes:
 
     def _matters(self, kind: str, order: int) -> bool:
         size, travel = self.size(kind, order), self._effects.travel
+        if kind == GEAR and size.value * order * self._effects.gear_ratio > STEEPEST:
+            return False
         least = LEAST_SHARE * travel * (self.stiffness if kind == SLIP else 1.0)
         return size.value > max(SIGNIFICANT * size.error, least)
 

@@ -73,6 +73,15 @@ def test_what_friction_explains_is_not_left_to_springs_and_gears():
         assert found["hysteresis_torque"].value == pytest.approx(0.5, rel=0.05)
 
 
+def test_friction_by_load_is_no_gear_that_turns_its_joint_back():
+    """A harmonic with a slope above 1 fits such a run best; no actuator can have it."""
+    robot = identified(coulomb=0.5, bristle=1e-5, load=0.08)
+    for actuator in robot.actuators.actuators:
+        errors, ratio = actuator.kinematic_error, actuator.motor.gear_ratio
+        assert sum(each.amplitude * each.order for each in errors) * ratio < 0.5
+    np.testing.assert_allclose(stiffnesses(robot), STIFFNESS, rtol=0.05)
+
+
 def test_nothing_is_found_where_there_is_nothing():
     model, actuators = planar()
     for run in (real_run(), without(elastic_run(), "sensor")):
