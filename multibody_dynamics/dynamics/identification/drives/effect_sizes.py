@@ -56,6 +56,8 @@ class EffectSizes:
         found: dict[str, IdentifiedValue] = {}
         for (kind, order), names in self._effects.groups.items():
             size, key = self.size(kind, order), KEYS[kind]
+            if not size.value > 0.0:  # the last fit has left none of it
+                continue
             if kind == GEAR:
                 sine, cosine = self._found.values(names)
                 found[f"{key}.{order}.amplitude"] = size

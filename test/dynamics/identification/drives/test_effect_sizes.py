@@ -82,6 +82,13 @@ def test_friction_by_load_is_no_gear_that_turns_its_joint_back():
     np.testing.assert_allclose(stiffnesses(robot), STIFFNESS, rtol=0.05)
 
 
+def test_an_effect_of_which_the_last_fit_leaves_nothing_is_not_found():
+    robot = identified(
+        seed=13, coulomb=2.701, bristle=5.2e-4, load=0.101, gap=1.54e-3, noise=0.032, duration=16.0
+    )
+    assert all("backlash" not in values for values in robot.springs.values())
+
+
 def test_nothing_is_found_where_there_is_nothing():
     model, actuators = planar()
     for run in (real_run(), without(elastic_run(), "sensor")):
