@@ -707,6 +707,8 @@ def _add_floor(mujoco: Any, spec: Any, model: MultibodyModel, floor: Floor) -> N
         shapes.append(spec.body(holder).add_geom(size=[FOOT_RADIUS, 0.0, 0.0], mass=0.0, **own))
     for shape in shapes:
         shape.friction, shape.solimp = [floor.friction, 0.0, 0.0], ON_GROUND
+    for foot in shapes[1:]:
+        foot.contype = 0  # feet touch only the ground
 
 
 def _add_bodies(

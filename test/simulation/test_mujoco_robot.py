@@ -365,6 +365,17 @@ def test_a_free_base_stands_on_its_feet():
     assert robot.base[1][5] > 0.9
 
 
+def test_contacts_touch_only_the_ground():
+    """The front feet meet above it."""
+    robot = quadruped()
+    inwards = 0.5957645972487869  # rad
+    robot.reset([-inwards, *KNEES_INWARDS[1:3], inwards, *KNEES_INWARDS[4:]])
+    left, right = robot.contact_points[:2]
+    close(left, right, 1e-9)
+    assert left[2] > 0.01
+    assert not robot.ground_forces[:2].any()
+
+
 @pytest.mark.parametrize(("share", "slides"), [(0.4, False), (1.2, True)])
 def test_feet_slide_beyond_friction(share: float, slides: bool):
     robot = quadruped(friction=0.4)
