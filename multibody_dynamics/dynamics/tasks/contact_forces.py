@@ -192,7 +192,8 @@ class ForcesInCones(IndependentCopies):
     def __init__(self, contacts: PointContacts, share: float, barrier: float) -> None:
         x, n, mu = contacts
         self._share, self._barrier, self._normals = share, barrier, np.array(n)
-        self._centre = centre = x.mean(axis=0)
+        centre = x.mean(axis=0)
+        self._moment = so3.hat(centre).T  # moment of a force f at the centre: f @ _moment
         self._length = length = float(np.sqrt(np.mean((x - centre) ** 2))) or 1.0
         turning = so3.hat((x - centre) / length)
         self._grasp = np.concatenate([turning, np.tile(np.eye(3), (len(x), 1, 1))], axis=1)
@@ -212,7 +213,7 @@ class ForcesInCones(IndependentCopies):
         start : (p, 3) forces inside the cones, N, near those of the first wrench, if known.
         """
         wanted = wrench / self._share
-        wanted[..., :3] -= wanted[..., 3:] @ so3.hat(self._centre).T
+        wanted[..., :3] -= wanted[..., 3:] @ self._moment
         wanted[..., :3] /= self._length
         forces = np.empty((len(wanted), 3, *self._normals.shape))
         is_held = np.empty(len(wanted), dtype=bool)

@@ -43,16 +43,16 @@ class StandingForces(IndependentCopies):
         if not self._share > 0.0:
             raise InputError(f"robot '{model.name}' has no weight that presses it onto contacts")
         self._solver = InverseDynamicsSolver(model, "spatial", specialise=False)
-        self._contacts: list[tuple[Contact, int, Array, slice]] = []
-        first = 0
+        bodies, in_joints = [], []
         for each in contacts:
             body, pose = model.frame(each.body)
             if body >= 0:
                 pose = model.body_in_joint[body] @ pose
-            in_joint = each.points @ pose[:3, :3].T + pose[:3, 3]
-            own = slice(first, first := first + len(each.points))
-            self._contacts.append((each, body, in_joint, own))
+            bodies.append(body)
+            in_joints.append(each.points @ pose[:3, :3].T + pose[:3, 3])
         shares = [len(each.points) for each in contacts]
+        self._names = np.repeat([str(each.body) for each in contacts], shares)
+        self._bodies, self._in_joint = np.repeat(bodies, shares), np.concatenate(in_joints)
         self._normals = np.repeat([each.normal for each in contacts], shares, axis=0)
         self._friction = np.repeat([each.friction for each in contacts], shares)
         self._grasp: ForcesInCones | None = None
@@ -78,10 +78,9 @@ class StandingForces(IndependentCopies):
             self.forces[:] = np.nan
         self._is_known = not self.problem
         moments = (self._arms @ self.forces[..., None])[..., 0]
-        for _, body, _, own in self._contacts:
-            if body >= 0:
-                wrenches[body, :, :3] += moments[:, own].sum(axis=1)
-                wrenches[body, :, 3:] += self.forces[:, own].sum(axis=1)
+        exerted = np.concatenate([moments, self.forces], axis=-1).swapaxes(0, 1)
+        is_moving = self._bodies >= 0
+        np.add.at(wrenches, self._bodies[is_moving], exerted[is_moving])
 
     def _find_forces(self, needed: Array, rows: Array) -> None:
         """Exert the wrench (1, 3, 6) that the base needs. Raises InputError if nothing does."""
@@ -99,13 +98,12 @@ class StandingForces(IndependentCopies):
     def _find_points(self, rows: Array) -> Array:
         """(p, 3) where the contacts are, in rows of the recursion. Raises InputError for one that
         moves."""
-        points = np.empty_like(self._normals)
-        for contact, body, in_joint, own in self._contacts:
-            row = rows[body + 1]
-            at = in_joint @ row[POSE : POSE + 9].reshape(3, 3).T + row[POSITION : POSITION + 3]
-            speed = row[TWIST + 3 : TWIST + 6] + at @ so3.hat(row[TWIST : TWIST + 3]).T
-            if not np.abs(speed).max() <= SLIDING:
-                moves = f"moves by {np.abs(speed).max():.3g} m/s in the desired motion"
-                raise InputError(f"'{contact.body}' {moves}, and cannot stand")
-            points[own] = at
-        return points
+        own = rows[self._bodies + 1]
+        turned = own[:, POSE : POSE + 9].reshape(-1, 3, 3) @ self._in_joint[..., None]
+        points = turned[..., 0] + own[:, POSITION : POSITION + 3]
+        turning = so3.hat(own[:, TWIST : TWIST + 3]) @ points[..., None]
+        speeds = np.abs(own[:, TWIST + 3 : TWIST + 6] + turning[..., 0]).max(axis=1)
+        for k in np.flatnonzero(~(speeds <= SLIDING)):
+            moves = f"moves by {speeds[k]:.3g} m/s in the desired motion"
+            raise InputError(f"'{self._names[k]}' {moves}, and cannot stand")
+        return np.asarray(points)
