@@ -36,21 +36,22 @@ from multibody_dynamics.nodes.base.pose_messages import (
 )
 from multibody_dynamics.nodes.base.qos import RELIABLE, best_effort
 from multibody_dynamics.resources import share_directory
+from multibody_dynamics.tools.base.node_parameters import FEEDFORWARD, SIMULATOR, read_parameters
 from multibody_dynamics.tools.base.processes import NodeProcesses, RunError
 from multibody_dynamics.tools.base.ros_settings import ros_context, ros_settings
 
 CONFIG = share_directory() / "config"
 PARAMETERS = CONFIG / "standing_quadruped.yaml"
 MODEL = dyn.load_urdf(CONFIG / "mechanisms" / "quadruped.urdf")
-FEET = ("FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT")
-KNEES_INWARDS = [0.0, 0.75, -1.5] * 2 + [0.0, -0.75, 1.5] * 2  # rad
+GIVEN = read_parameters(PARAMETERS)
+FEET, FRICTION = GIVEN["/**"]["contact_frames"], GIVEN["/**"]["contact_friction"]
+STANDING = GIVEN[SIMULATOR]["initial_positions"]  # rad
 THERE = [0.04, 0.0, 0.02, 0.01, 0.01, -0.03]  # rad and m: down and to the side
 TIMES = np.arange(0.0, 1.0001, 0.01)  # s, of the points that are sent
 VARIANTS = ("full", "quasi_static")
 LOCKSTEP = {"plant": "mujoco", "publish_clock": "true", "lockstep": "true", "max_speed": "0.3"}
 # slowly, because this program reads every state
 PATIENCE = 240.0  # s, for a first start, which compiles
-NODES = ("elastic_robot_simulator_node", "feedforward_node")
 
 
 class Performed(NamedTuple):
@@ -66,8 +67,8 @@ def plan() -> dyn.tasks.StanceMotion:
     """There within half a second, and back; the base begins at the origin."""
     there = dyn.interpolate(["s"], [0.0, 0.5, 1.0], [[0.0], [1.0], [0.0]])
     path = dyn.tasks.line(np.eye(4), dyn.se3.exp(THERE), there)
-    feet = [dyn.tasks.Contact(foot, friction=0.6) for foot in FEET]
-    return dyn.tasks.stance_motion(MODEL, feet, TIMES, path.sample(TIMES), KNEES_INWARDS)
+    feet = [dyn.tasks.Contact(foot, friction=FRICTION) for foot in FEET]
+    return dyn.tasks.stance_motion(MODEL, feet, TIMES, path.sample(TIMES), STANDING)
 
 
 def send(motion: dyn.tasks.StanceMotion, start: int, joints: Any, bases: Any) -> None:
@@ -82,15 +83,15 @@ def send(motion: dyn.tasks.StanceMotion, start: int, joints: Any, bases: Any) ->
 def perform(motion: dyn.tasks.StanceMotion, variant: str, folder: Path) -> Performed:
     """Let nodes perform the motion. Raises RunError if they do not."""
     with ros_context() as context, NodeProcesses() as nodes:
-        own = {"elastic_robot_simulator_node": LOCKSTEP, "feedforward_node": {"variant": variant}}
-        for name in NODES:
-            more = {"autostart": "true"} | own[name]
-            commands = {"motor_command": "feedforward_node/motor_command"}
-            is_fed = name == "feedforward_node"
-            more |= {"use_sim_time": "true"} if is_fed else {}
+        follows = {"variant": variant, "use_sim_time": "true"}
+        commands = {"motor_command": f"{FEEDFORWARD}/motor_command"}
+        for name, own, remapped in (
+            (SIMULATOR, LOCKSTEP, commands),
+            (FEEDFORWARD, follows, {}),
+        ):
             nodes.start(
-                name, PARAMETERS, log=folder / f"{variant}_{name}.log", overrides=more,
-                remappings={} if is_fed else commands,
+                name, PARAMETERS, log=folder / f"{variant}_{name}.log",
+                overrides={"autostart": "true"} | own, remappings=remapped,
             )  # fmt: skip
         here = rclpy.create_node("standing", context=context)
         executor = SingleThreadedExecutor(context=context)
@@ -100,7 +101,7 @@ def perform(motion: dyn.tasks.StanceMotion, variant: str, folder: Path) -> Perfo
             "trunk": (Odometry, "base_odometry"),
             "imu": (Imu, "base_imu"),
             "joints": (JointState, "joint_states"),
-            "commands": (JointTrajectory, "feedforward_node/motor_command"),
+            "commands": (JointTrajectory, f"{FEEDFORWARD}/motor_command"),
         }
         for key, (kind, topic) in topics.items():
             seen[key] = []

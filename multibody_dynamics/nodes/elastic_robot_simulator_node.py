@@ -95,7 +95,7 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
         ]
         self._base: SimulatedBase | None = None
         if p.base_motion != "fixed":
-            self._base = SimulatedBase(plant, outputs, is_free=p.base_motion == "floating")
+            self._base = SimulatedBase(plant, outputs)
         self.get_logger().info(
             f"configured for {plant.model.name} ({p.plant}): {', '.join(actuators.joint_names)}; "
             f"inner step {1e3 * plant.step_size:.3g} ms"  # type: ignore[attr-defined]

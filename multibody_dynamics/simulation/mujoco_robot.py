@@ -183,12 +183,10 @@ class MujocoRobot(NeverCopied):
         own, model, joints, actuators = self._compiled, self.model, self._joints, self.actuators
         dofs = {own.joint(k).name: int(own.joint(k).dofadr[0]) for k in range(own.njnt)}
         self._bodies = np.array([own.body(model.body_names[i]).id for i in joints.bodies])
-        self._is_free = self.floor is not None and self.floor.is_base_free
+        self.is_base_free = self.floor is not None and self.floor.is_base_free
         feet = [_foot(name) for name in self.floor.contacts] if self.floor is not None else []
-        self._sites, self._feet = (
-            [own.site(foot).id for foot in feet],
-            [own.geom(foot).id for foot in feet],
-        )
+        self._sites = [own.site(foot).id for foot in feet]
+        self._feet = [own.geom(foot).id for foot in feet]
         # of each degree of freedom in MuJoCo's positions; those of a free base belong to nothing
         self._places = np.arange(own.nv) + (own.nq - own.nv)
         inputs = [c for c, name in enumerate(model.joint_names) if _input(name) in dofs]
@@ -248,10 +246,10 @@ class MujocoRobot(NeverCopied):
         self._refuse_turned_balls(x)
         data.qpos[self._places[self._tree]] = x
         self._mujoco.mj_forward(self._compiled, data)
-        if self._is_free:
+        if self.is_base_free:
             data.qpos[2] -= data.site_xpos[self._sites, 2].min()
         hold = self._holding(data, x, G)
-        if self._is_free:
+        if self.is_base_free:
             hold = hold - G.T @ self._carried(data)[self._tree]
 
         torque = np.stack([hold, np.zeros(n), np.zeros(n)])
@@ -318,7 +316,7 @@ class MujocoRobot(NeverCopied):
         """Overwrite the inertias after MuJoCo's checks, which refuse light and flat bodies."""
         own = self._compiled
         inertias = dict(zip(self._bodies, model.inertias[self._joints.bodies], strict=True))
-        if self._is_free:
+        if self.is_base_free:
             inertias[own.body(model.base_name).id] = model.base_inertia
         for body, M in inertias.items():
             mass, com, inertia_com = inertia.decompose(M)
@@ -399,7 +397,7 @@ class MujocoRobot(NeverCopied):
 
     def move_base(self, pose: Array, rates: Array) -> None:
         """Let the base move, see :meth:`.Plant.move_base`; InputError for one that is free."""
-        if self._is_free:
+        if self.is_base_free:
             raise InputError(f"the base of robot '{self.model.name}' is free; nothing moves it")
         twist, acceleration = convert_twist(pose, rates[:2], "spatial", "body")
         origin = acceleration[3:] + np.cross(twist[:3], twist[3:])
@@ -415,8 +413,8 @@ class MujocoRobot(NeverCopied):
 
     @property
     def base(self) -> tuple[Array, Array, Array]:
-        """Pose (4, 4) of a free base; twist (6,) in its own axes about its origin, and acceleration
-        (6,) of this twist's components."""
+        """Pose (4, 4) of a free base, its twist (6,) in body-fixed representation, and the rate of
+        that."""
         data, pose = self._data, np.eye(4)
         body = self._compiled.body(self.model.base_name).id
         pose[:3, :3], pose[:3, 3] = data.xmat[body].reshape(3, 3), data.xpos[body]

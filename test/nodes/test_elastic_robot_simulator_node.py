@@ -398,6 +398,16 @@ def test_lost_real_time_is_reported_and_the_stamps_continue_with_the_clock(ros, 
     ros.until(lambda: ros.diagnosis(": real time")[1].endswith("Hz"), "real time again")
 
 
+def test_time_is_slow_in_lockstep_until_a_controller_has_answered(ros, tmp_path):
+    options = {"lockstep": True, "publish_clock": True, "update_rate": 200.0}
+    ros.start(NODE, settings(tmp_path, "motor_command", **options))
+    simulation = Simulation(ros, "motor_command")
+    begin, first = time.monotonic(), stamp_of(simulation.links[-1])
+    ros.spin(2.0)
+    passed = 1e-9 * (stamp_of(simulation.links[-1]) - first)
+    assert 0.0 < passed < 0.5 * (time.monotonic() - begin)
+
+
 def test_time_in_which_the_simulator_is_suspended_does_not_end_lockstep(ros, tmp_path):
     options = {"lockstep": True, "publish_clock": True, "lockstep_timeout": 5.0}
     node = ros.start(NODE, settings(tmp_path, "motor_command", update_rate=100.0, **options))

@@ -13,7 +13,7 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.nodes.base.messages import set_stamp
 from multibody_dynamics.nodes.base.pose_messages import cartesian_trajectory_message
 from ros_harness import ros
-from studies.standing import FEET, KNEES_INWARDS, MODEL, perform, plan
+from studies.standing import FEET, MODEL, STANDING, perform, plan
 
 __all__ = ["ros"]  # the fixture
 
@@ -44,7 +44,7 @@ def test_feet_that_would_slide_are_named_and_nothing_is_sent(ros):
     bases = ros.publisher(MultiDOFJointTrajectory, "base_trajectory", 1)
 
     def stand():
-        message = JointState(name=list(MODEL.joint_names), position=KNEES_INWARDS)
+        message = JointState(name=list(MODEL.joint_names), position=STANDING)
         set_stamp(message.header.stamp, time.time_ns())
         states.publish(message)
 

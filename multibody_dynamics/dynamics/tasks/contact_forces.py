@@ -29,12 +29,14 @@ from numpy.typing import NDArray
 from ..core import Array, IndependentCopies, InputError, compiled, inlined
 from ..lie import so3
 from ..mechanisms import factorise, solve
+from ..model import MultibodyModel
 
 ITERATIONS, HALVINGS = 100, 40
 CONVERGED = 1e-6  # last step of Newton's method, whose error is about the square
 NEARER = 0.1  # least share of c that remains after a step towards W
 PROGRESS = 0.1  # share of the expected decrease of the objective that a step must achieve
 CLOSEST = 1e-6  # c, below which no forces inside the cones are assumed
+BARRIER = 0.1  # beta, unless another one is chosen
 RANK = 1e-9  # singular values of the grasp map below it are zero
 
 
@@ -178,6 +180,15 @@ def find_forces(grasp, cones, normals, weight, wrenches, start, forces, is_held)
 
 
 compiled_find_forces = compiled(find_forces)
+
+
+def share_of_weight(model: MultibodyModel, count: int) -> float:
+    """The weight of a robot per contact point, N. Raises InputError for a robot without weight."""
+    mass = model.inertias[:, 5, 5].sum() + model.base_inertia[5, 5]
+    weight = float(mass * np.linalg.norm(model.gravity))
+    if not weight > 0.0:
+        raise InputError(f"robot '{model.name}' has no weight that presses it onto contacts")
+    return weight / count
 
 
 class ForcesInCones(IndependentCopies):

@@ -28,7 +28,7 @@ from ..core import (
 from ..model import MultibodyModel
 from ..model.joints import unit
 from ..rigid import BaseMotion, base_wrench, frame_pose, inverse_dynamics
-from .contact_forces import ForcesInCones, PointContacts
+from .contact_forces import BARRIER, ForcesInCones, PointContacts, share_of_weight
 from .redundancy import RedundancyResolution
 from .task_space import TaskSpaceSolver
 from .tool_task import Task, TaskMotion
@@ -109,7 +109,7 @@ def stance_motion(
     q: Any,
     resolution: RedundancyResolution | None = None,
     *,
-    barrier: float = 0.1,
+    barrier: float = BARRIER,
 ) -> StanceMotion:
     """Joints, contact forces and torques, with rates, for a motion of the base on given contacts.
 
@@ -144,10 +144,7 @@ def stance_motion(
         )
     if not barrier > 0.0:
         raise InputError(f"barrier must be positive, got {barrier}")
-    mass = model.inertias[:, 5, 5].sum() + model.base_inertia[5, 5]
-    weight = float(mass * np.linalg.norm(model.gravity))
-    if not weight > 0.0:
-        raise InputError(f"robot '{model.name}' has no weight that presses it onto contacts")
+    share = share_of_weight(model, sum(len(contact.points) for contact in contacts))
     seen = base.seen_as("spatial")
     moving = BaseMotion(seen.pose, *seen.rates)
     states = _joint_motion(model, contacts, at, seen, q, resolution)
@@ -155,7 +152,7 @@ def stance_motion(
     points = _points(model, contacts, states[0, 0], seen.pose[0])
 
     needed = base_wrench(model, *rows, base=moving)
-    forces, is_held = ForcesInCones(points, weight / len(points.friction), barrier)(needed)
+    forces, is_held = ForcesInCones(points, share, barrier)(needed)
     for k in np.flatnonzero(~is_held):
         raise TrajectoryError(
             f"at {at[k]:.6g} s: no contact forces inside the friction cones exert the wrench "

@@ -12,12 +12,11 @@ from ..lie import so3
 from ..model import MultibodyModel
 from ..model.records import POSE, POSITION, TWIST
 from ..rigid import InverseDynamicsSolver
-from .contact_forces import ForcesInCones, PointContacts
+from .contact_forces import BARRIER, ForcesInCones, PointContacts, share_of_weight
 from .stance import Contact
 
 SLIDING = 0.01  # m/s, at which a foot of the desired motion is no longer at rest
 NEW_STANCE = 1e-3  # m, from the first points of a stance
-BARRIER = 0.1  # weight of the barrier, see :mod:`.contact_forces`
 
 
 class StandingForces(IndependentCopies):
@@ -35,13 +34,10 @@ class StandingForces(IndependentCopies):
     """
 
     def __init__(self, model: MultibodyModel, contacts: Sequence[Contact]) -> None:
-        mass = model.inertias[:, 5, 5].sum() + model.base_inertia[5, 5]
         count = sum(len(each.points) for each in contacts)
-        self._share = float(mass * np.linalg.norm(model.gravity)) / max(count, 1)
         if count < 3:
             raise InputError(f"expected three or more contact points, got {count}")
-        if not self._share > 0.0:
-            raise InputError(f"robot '{model.name}' has no weight that presses it onto contacts")
+        self._share = share_of_weight(model, count)
         self._solver = InverseDynamicsSolver(model, "spatial", specialise=False)
         bodies, in_joints = [], []
         for each in contacts:

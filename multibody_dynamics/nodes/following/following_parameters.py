@@ -10,6 +10,7 @@ from ...dynamics.control import ArmSettings, StreamSettings
 from ...dynamics.core import declared
 from ...dynamics.elastic import VARIANTS
 from ...dynamics.motion import SHAPES
+from ..base.contact_parameters import ContactParameters
 from ..base.external_wrench import WrenchParameters
 from ..base.parameters import ParameterError, parameter
 from ..base.robot import ElasticRobotParameters
@@ -143,7 +144,7 @@ class FollowingParameters(WrenchParameters, ElasticRobotParameters):
 
 
 @dataclass(frozen=True)
-class FeedforwardParameters(FollowingParameters):
+class FeedforwardParameters(ContactParameters, FollowingParameters):
     """The parameters of feedforward_node; docs/feedforward_node.md has them as a table."""
 
     usual = (*FollowingParameters.usual, "variant", "lookahead", "ramp_time")
@@ -152,19 +153,17 @@ class FeedforwardParameters(FollowingParameters):
     ramp_time: float = parameter(0.5, unit="s", bounds=(0.0, 60.0), live=True,
         meaning="duration of the ramp to the motor torques of the law, from zero at activation, or"
         " from the last torques if a new hold begins")
-    contact_frames: tuple[str, ...] = parameter((),
-        meaning="links whose origins stand on level ground and carry the base, with the forces of"
-        " least norm inside the friction cones; empty: the base is carried otherwise; see"
-        " docs/moving_base.md")
-    contact_friction: float = parameter(0.5, bounds=(0.001, 100.0),
-        meaning="coefficient of static friction at contact_frames")
     # fmt: on
 
     def check(self) -> None:
         super().check()
-        self._require_unique("contact_frames")
         if self.contact_frames and self.gravity_compensated_by_robot:
             raise ParameterError(
                 "contact_frames and gravity_compensated_by_robot exclude each other: the forces of"
                 " the ground belong to gravity"
+            )
+        if self.contact_frames and self.base_motion not in ("fixed", "trajectory"):
+            raise ParameterError(
+                f"contact_frames require base_motion 'fixed' or 'trajectory'; with a measured base"
+                f" ('{self.base_motion}'), feet of the desired motion would never be at rest"
             )

@@ -27,8 +27,9 @@ class SimulatedBase:
     Messages arrive in the executor's thread; the plant runs in a separate thread.
     """
 
-    def __init__(self, plant: Plant, outputs: Outputs, *, is_free: bool) -> None:
-        self._plant, self._is_free = plant, is_free
+    def __init__(self, plant: Plant, outputs: Outputs) -> None:
+        self._plant = plant
+        self._free = plant if isinstance(plant, MujocoRobot) and plant.is_base_free else None
         self._lock = threading.Lock()
         self._odometry = Odometry(child_frame_id=plant.model.base_name)
         self._odometry.header.frame_id = "world"
@@ -54,14 +55,14 @@ class SimulatedBase:
         """Let the base of the plant move as at `time`, ns, with the wrenches that act on its links,
         until now in the frame of the base."""
         wrenches = self._plant.applied_wrenches
-        if self._is_free:
-            pose, _, _ = self._state(time)
-            wrenches[:] = wrenches @ se3.coAd(pose).T
-            return
-        with self._lock:
-            pose, rates = self._reference.at(time)
-            self._plant.move_base(pose, rates)
-            wrenches[:] = wrenches @ se3.coAd(pose).T
+        if self._free is not None:
+            pose, _, _ = self._free.base
+        else:
+            with self._lock:
+                pose, rates = self._reference.at(time)
+                self._plant.move_base(pose, rates)
+                pose = pose.copy()
+        wrenches[:] = wrenches @ se3.coAd(pose).T
 
     def measure(self, time: int) -> None:
         """Write what is measured at `time`, ns, to the messages: twist, angular velocity and
@@ -76,9 +77,10 @@ class SimulatedBase:
         write_components(self._imu.linear_acceleration, force)
 
     def _state(self, time: int) -> tuple[Array, Array, Array]:
-        """Pose (4, 4), twist (6,) and acceleration (6,) in the axes of the base at `time`, ns."""
-        if isinstance(self._plant, MujocoRobot) and self._is_free:
-            return self._plant.base
+        """Pose (4, 4) of the base at `time`, ns, its twist (6,) in body-fixed representation, and
+        the rate of that."""
+        if self._free is not None:
+            return self._free.base
         with self._lock:
             pose, rates = self._reference.at(time)
             twist, acceleration = convert_twist(pose, rates[:2], "spatial", "body")

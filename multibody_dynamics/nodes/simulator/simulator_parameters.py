@@ -6,6 +6,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from ..base.contact_parameters import ContactParameters
 from ..base.external_wrench import WrenchParameters
 from ..base.parameters import ParameterError, parameter
 from ..base.robot import ElasticRobotParameters
@@ -35,7 +36,7 @@ def _start_time(what: str) -> Any:
 
 
 @dataclass(frozen=True)
-class SimulatorParameters(WrenchParameters, ElasticRobotParameters):
+class SimulatorParameters(ContactParameters, WrenchParameters, ElasticRobotParameters):
     """The parameters of the simulator; docs/elastic_robot_simulator_node.md has them as a table."""
 
     # fmt: off
@@ -56,11 +57,6 @@ class SimulatorParameters(WrenchParameters, ElasticRobotParameters):
         meaning="motion of the base: 'fixed', that of the topic base_trajectory"
         " (trajectory_msgs/MultiDOFJointTrajectory, 'trajectory'), or 'floating': carried by the"
         " forces on contact_frames, at first level and at rest on them")
-    contact_frames: tuple[str, ...] = parameter((),
-        meaning="links whose origins touch level ground, at z = 0 of the base if that is fixed;"
-        " MuJoCo only; empty: nothing touches anything")
-    contact_friction: float = parameter(0.5, bounds=(0.001, 100.0),
-        meaning="coefficient of friction between contact_frames and the ground")
     command_interface: str = parameter("motor_command",
         choices=("motor_torque", "motor_command", "stamped_motor_torque"),
         meaning="'motor_torque', 'stamped_motor_torque': motor torques applied directly;"
@@ -145,7 +141,6 @@ class SimulatorParameters(WrenchParameters, ElasticRobotParameters):
             raise ParameterError(
                 f"effects_file requires plant 'internal'; '{self.plant}' has no such effects"
             )
-        self._require_unique("contact_frames")
         if self.contact_frames and self.plant != "mujoco":
             raise ParameterError(
                 f"contact_frames require plant 'mujoco'; '{self.plant}' has no contacts"

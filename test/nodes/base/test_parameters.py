@@ -33,6 +33,8 @@ class Example(parameters.NodeParameters):
         ({"torque_rate_limits": (0.0,)}, "must be positive"),
         ({"update_rate": 2.0}, "shorter than one cycle"),
         ({"contact_frames": ("a",), "gravity_compensated_by_robot": True}, "exclude each other"),
+        ({"contact_frames": ("a",), "base_motion": "imu"}, "measured base"),
+        ({"contact_frames": ("a", "a")}, "contact_frames has duplicate names"),
     ],
 )
 def test_parameters_of_the_feedforward_node_are_checked_against_each_other(changes, says):

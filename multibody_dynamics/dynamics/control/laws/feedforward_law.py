@@ -36,7 +36,8 @@ class Ground(Protocol):
 class FeedforwardLaw(IndependentCopies):
     """Torque feedforward of a desired motion, computed in place.
 
-    Fill `desired`, call `update()`, read `torque` and `motor`; nothing is allocated per call.
+    Fill `desired`, call `update()`, read `torque` and `motor`; nothing is allocated per call,
+    unless there is a `ground`.
 
     actuators: springs and motors; None for a robot with rigid joints and no motor data.
     ground: its forces on the bodies; None for a robot whose base is carried otherwise.
