@@ -44,8 +44,8 @@ from .simulator.simulator_plant import OverloadCounter, make_robot
 
 SILENT = 1.0  # s without a command in lockstep, after which the simulator says that it waits
 PARTS = 10  # of this time, or of a shorter timeout
-UNANSWERED = 0.25  # speed in lockstep before the first command: nothing waits for a controller
-# that has just started, and on a busy computer it would fall behind in real time
+UNANSWERED = 0.25  # largest speed in lockstep without commands: no state waits for a controller
+# that starts or returns then, and on a busy computer it would fall behind in real time
 
 Due = tuple[PlantCommand, bool] | None
 """The command that the motors execute and whether it is stale; None: the brakes are engaged."""
@@ -146,7 +146,7 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
             return ClockPace(self._period)
         pace = SteadyPace(self._period, self._time if p.publish_clock else None)
         if p.lockstep:
-            pace.speed = UNANSWERED
+            pace.speed = _speed(p, answered=False)
         return pace
 
     def check(self, values: SimulatorParameters) -> None:
@@ -209,7 +209,7 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
             p = self.parameters
             if p.lockstep and commands.newest is not None:
                 self._is_stale = not self._wait_for_answer(p)
-                pace.speed = 1.0 if self._is_stale else p.max_speed  # type: ignore[attr-defined]
+                pace.speed = _speed(p, not self._is_stale)  # type: ignore[attr-defined]
             command = commands.newest  # read before the state is published
             self._publish(cycle.stamp)
             self._advance(command, cycle.stamp, p)
@@ -229,7 +229,8 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
             if not answered:
                 log.error(
                     f"no {commands.topic} for {timeout:g} s: not in lockstep until the next one"
-                    f" arrives, but in real time with {self._safe_command()}"
+                    f" arrives, but at {_speed(p, answered=False):g} of real time with"
+                    f" {self._safe_command()}"
                 )
         self._late = commands.newest
         return answered
@@ -385,6 +386,11 @@ class ElasticRobotSimulatorNode(ManagedNode[SimulatorParameters]):
         }
         level = WARN if saturated or overstretched else OK
         yield Status("motors", level, text, motors)
+
+
+def _speed(p: SimulatorParameters, answered: bool) -> float:
+    """The speed in lockstep while the newest states are answered, or are not."""
+    return p.max_speed if answered else min(p.max_speed or UNANSWERED, UNANSWERED)
 
 
 main = ElasticRobotSimulatorNode.main

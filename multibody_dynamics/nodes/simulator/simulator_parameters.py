@@ -125,7 +125,7 @@ class SimulatorParameters(ContactParameters, WrenchParameters, ElasticRobotParam
         " faster than real time (see max_speed), and no command is lost; requires publish_clock")
     lockstep_timeout: float = parameter(10.0, unit="s", bounds=(0.001, 3600.0), live=True,
         meaning="in lockstep, how long simulated time waits for a command, or command_timeout if"
-        " that is longer; after that, simulate in real time until a command arrives, as without"
+        " that is longer; after that, time runs slowly until a command arrives, as without"
         " commands")
     max_speed: float = parameter(1.0, bounds=(0.0, 1000.0),
         meaning="maximum ratio of simulated to real time in lockstep; 0: as fast as possible")
