@@ -33,6 +33,7 @@ from ...dynamics.control import (
     modes,
     motor_turns,
     needed_resolution,
+    reaching_speed,
     step_torques,
     stop_distances,
     velocity_peak,
@@ -210,8 +211,8 @@ def _parameters(
     settling = DerivativeFilter(
         ("joint",), options.filter_order, options.filter_bandwidth, max_step=options.max_step
     ).settling_time
-    speed = options.speed_factor * limits.velocity
-    motor_speed = options.speed_factor * actuators.speed_limit
+    speed = reaching_speed(limits.velocity, options.speed_factor)
+    motor_speed = reaching_speed(actuators.speed_limit, options.speed_factor)
     late = LateHoldController(model, actuators, position)
     stop_speed = modes.top_speeds(limits.velocity)
     on_links: LinkDampingController | None = None

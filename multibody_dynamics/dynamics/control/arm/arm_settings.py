@@ -43,7 +43,7 @@ class ArmSettings:
     state_timeout: float = setting(0.2, unit="s", bounds=(0.001, 60.0), live=True,
         meaning="time without a complete state after which the safe output is published or, by"
         " flatness_controller_node, the arm is stopped")
-    state_speed_factor: float = setting(10.0, bounds=(0.0, 1e6), live=True,
+    state_speed_factor: float = setting(3.0, bounds=(0.0, 1e6), live=True,
         meaning="reject a state if a joint or motor could only have reached its position at more"
         " than this many times its velocity limit, as when two publishers send different states; 0:"
         " accept any position")

@@ -20,16 +20,16 @@ from ...elastic import Actuators
 from ...model import MultibodyModel
 from ...motion import joint_turns
 from ..records.actuation import motor_turns
-from ..signals.encoder_steps import KNOWN
+from ..signals.reach import reach, reaching_speed
 
-SMALL_STEP = 0.02  # rad or m; a joint may always move this far between two states
 OUTSIDE = np.pi  # rad or m beyond its position limits, at which no joint is found at first
 
 
 class PositionCheck(IndependentCopies):
     """Compares successive positions of n joints.
 
-    names: of the joints. speed: (n,) their velocity limits, rad/s or m/s; infinite: never rejected.
+    names: of the joints. speed: (n,) their velocity limits, rad/s or m/s; infinite or 0: never
+    rejected.
     turn: (n,) rad after which the states of a joint may repeat, see :func:`.joint_turns`; the
     caller moves positions to the nearest turn before they are compared.
     lower, upper: (n,) position limits, by which the first state of a joint is judged; none by
@@ -51,7 +51,7 @@ class PositionCheck(IndependentCopies):
     ) -> None:
         self.names = tuple(names)
         self.factor = factor
-        self._speed = np.array(speed, dtype=np.float64)
+        self._speed = reaching_speed(np.array(speed, dtype=np.float64), 1.0)
         self.turn = np.array(turn, dtype=np.float64)
         self.has_turns = bool(self.turn.any())
         n = len(names)
@@ -120,9 +120,7 @@ def _first_fault(
         if isnan(old[k]):
             is_wrong = max(lower[i] - new[k], new[k] - upper[i]) > OUTSIDE
         else:
-            is_wrong = (
-                abs(new[k] - old[k]) > SMALL_STEP + KNOWN * step[k] + factor * speed[i] * seconds
-            )
+            is_wrong = abs(new[k] - old[k]) > reach(factor * speed[i], step[k], seconds)
         if is_wrong and not is_accepted[i]:
             first = k
             break

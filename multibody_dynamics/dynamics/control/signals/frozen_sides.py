@@ -7,8 +7,10 @@ A hardware interface whose `read` fails in silence leaves the same positions in 
 cycle. At rest, that is what an encoder shows; but a side cannot have stayed exactly where it was
 once its reference has moved on by more than `frozen_distance` and the step of its encoder as far as
 that is known, or the other side by as much and what the spring between them bends. Its side then
-counts as missing until the value changes. A reference that jumps, as where a hold begins, has not
-moved: its velocity is what counts.
+counts as missing until the value changes. What jumps has not moved: not a reference where a hold
+begins, whose velocity is what counts, nor positions that change by more than `frozen_distance` and
+a step at once. The motors of an arm at rest leapt, and its links, which were right, were not
+believed.
 """
 
 from typing import Annotated, NamedTuple
@@ -27,10 +29,9 @@ class FrozenSides(NamedTuple):
     # fmt: off
     q: Annotated[Array, Field("rad or m, last positions of the links", ("n",))]
     theta: Annotated[Array, Field("rad or m, of the motors", ("m",))]
-    at_motors: Annotated[Array, Field("rad or m, of the links, if no spring were bent", ("n",))]
-    motor_then: Annotated[Array, Field("rad or m, the same when a link last changed", ("n",))]
+    motors_moved: Annotated[Array, Field("rad or m, of its motors, since a link changed", ("n",))]
     link_due: Annotated[Array, Field("rad or m, motion of its reference since then", ("n",))]
-    link_then: Annotated[Array, Field("rad or m, of a link when a motor last changed", ("m",))]
+    link_moved: Annotated[Array, Field("rad or m, of its link, since a motor changed", ("m",))]
     motor_due: Annotated[Array, Field("rad or m, motion of its joint's reference since", ("m",))]
     link_is_frozen: Annotated[Integers, Field("whether a link repeats its position", ("n",))]
     motor_is_frozen: Annotated[Integers, Field("whether a motor does", ("m",))]
@@ -57,35 +58,36 @@ def notice_frozen_sides(
     :func:`spring_bends`; velocity : (n,) of the reference, `dt` s after the last positions."""
     links = 0
     motors = 0
-    for i in range(q.shape[0]):
-        s.at_motors[i] = 0.0
     for j in range(theta.shape[0]):
-        s.at_motors[joint_of_motor[j]] += torque_share[j] * theta[j]
-    for i in range(q.shape[0]):
-        s.link_due[i] += dt * velocity[i]
-        moved = max(abs(s.link_due[i]), abs(s.at_motors[i] - s.motor_then[i]) - bend[i])
-        if q[i] != s.q[i]:
-            s.q[i] = q[i]
-            s.motor_then[i] = s.at_motors[i]
-            s.link_due[i] = 0.0
-            s.link_is_frozen[i] = 0
-        elif far > 0.0 and moved > far + steps.link_step[i]:
-            s.link_is_frozen[i] = 1
-        if s.link_is_frozen[i]:
-            links = LINKS_FROZEN
-    for j in range(theta.shape[0]):
-        i = joint_of_motor[j]
-        s.motor_due[j] += dt * velocity[i]
-        moved = max(abs(s.motor_due[j]), abs(q[i] - s.link_then[j]) - bend[i])
-        if theta[j] != s.theta[j]:
+        joint = joint_of_motor[j]
+        change = theta[j] - s.theta[j]
+        if abs(change) <= far + steps.motor_step[j]:
+            s.motors_moved[joint] += torque_share[j] * change
+        if abs(q[joint] - s.q[joint]) <= far + steps.link_step[joint]:
+            s.link_moved[j] += q[joint] - s.q[joint]
+        s.motor_due[j] += dt * velocity[joint]
+        moved = max(abs(s.motor_due[j]), abs(s.link_moved[j]) - bend[joint])
+        if change != 0.0:
             s.theta[j] = theta[j]
-            s.link_then[j] = q[i]
+            s.link_moved[j] = 0.0
             s.motor_due[j] = 0.0
             s.motor_is_frozen[j] = 0
         elif far > 0.0 and moved > far + steps.motor_step[j] and torque_share[j] > 0.0:
             s.motor_is_frozen[j] = 1
         if s.motor_is_frozen[j]:
             motors = MOTORS_FROZEN
+    for i in range(q.shape[0]):
+        s.link_due[i] += dt * velocity[i]
+        moved = max(abs(s.link_due[i]), abs(s.motors_moved[i]) - bend[i])
+        if q[i] != s.q[i]:
+            s.q[i] = q[i]
+            s.motors_moved[i] = 0.0
+            s.link_due[i] = 0.0
+            s.link_is_frozen[i] = 0
+        elif far > 0.0 and moved > far + steps.link_step[i]:
+            s.link_is_frozen[i] = 1
+        if s.link_is_frozen[i]:
+            links = LINKS_FROZEN
     counts.frozen_cycles[0] += 1 if links + motors > 0 else 0
     return links + motors
 

@@ -23,7 +23,7 @@ import numpy as np
 from ...core import Array, Field, Integers, compiled_exactly, inlined_exactly, inlined_with_arrays
 from ...motion import unwrap
 from .derivative_filter import BRIDGED, advance_filter, coast_filter, rest_filter, start_filter
-from .encoder_steps import KNOWN
+from .reach import reach
 
 TWO_PI = 2.0 * pi
 LINKS, MOTORS = 0, 1  # the sides, in arrays of two
@@ -134,8 +134,8 @@ def is_finite(row):
 @inlined_exactly
 def _is_within_reach(row, last, speed, step, span):
     """Whether all joints can be there, `span` s after they were at `last`."""
-    for i in range(row.shape[0]):
-        if not abs(row[i] - last[i]) <= KNOWN * step[i] + speed[i] * span:
+    for i in range(row.shape[0]):  # noqa: SIM110 (C has no all())
+        if not abs(row[i] - last[i]) <= reach(speed[i], step[i], span):
             return False
     return True
 
