@@ -21,7 +21,7 @@ import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from rcl_interfaces.msg import (
     FloatingPointRange,
@@ -63,7 +63,13 @@ class ParameterError(InputError):
 
 @dataclass(frozen=True)
 class NodeParameters:
-    """The parameters of every node in this package. Subclasses add theirs and extend `check`."""
+    """The parameters of every node in this package. Subclasses add theirs and extend `check`.
+
+    physics : {parameter: nodes that have it}; changes the dynamics, so the other nodes refuse it.
+        Any other unknown parameter is ignored with a warning.
+    """
+
+    physics: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     # fmt: off
     autostart: bool = parameter(False,
@@ -144,7 +150,7 @@ class ParameterServer(Generic[P]):
         self._announces = hasattr(node, "add_post_set_parameters_callback")  # Humble has none
         self.declare(self.values.listed() if self._announces else self._fields)
         self.values.check()
-        self._warn_of_unused_overrides(node)
+        self._report_unused_overrides(node)
         node.add_on_set_parameters_callback(self._on_set)
         if self._announces:
             node.add_pre_set_parameters_callback(self._before_set)
@@ -193,13 +199,23 @@ class ParameterServer(Generic[P]):
         is_list = kind == Parameter.Type.STRING_ARRAY
         return Parameter(item.name, kind, [*map(str, item.value)] if is_list else str(item.value))
 
-    def _warn_of_unused_overrides(self, node: Node) -> None:
-        """Report misspelt names of parameters or of the node, which rclpy ignores silently."""
+    def _report_unused_overrides(self, node: Node) -> None:
+        """Report misspelt names of parameters or of the node, which rclpy ignores silently.
+
+        Raises ParameterError for a parameter that changes the dynamics.
+        """
         given, log = node._parameter_overrides, node.get_logger()
-        for name in given:
-            if not (node.has_parameter(name) or name.startswith("qos_overrides.")):
-                log.warning(f"ignored {self._unknown(name)}")
         name, full = node.get_name(), node.get_fully_qualified_name()
+        for unused in given:
+            if node.has_parameter(unused) or unused.startswith("qos_overrides."):
+                continue
+            if unused in self.values.physics:
+                owners = ", ".join(self.values.physics[unused])
+                raise ParameterError(
+                    f"{full} has no parameter '{unused}', and would compute the dynamics without"
+                    f" its effect; remove it, or use a node that has it: {owners}"
+                )
+            log.warning(f"ignored {self._unknown(unused)}")
         missed = {}
         for file in parameter_files(sys.argv):
             try:

@@ -27,6 +27,18 @@ from ...dynamics.rigid import gravity_forces, held_joints, held_position, holdin
 from ...resources import share_directory
 from .parameters import NodeParameters, ParameterError, parameter
 
+SIMULATOR = ("elastic_robot_simulator_node",)
+FEEDFORWARD = ("feedforward_node", "task_space_node")
+CONTROLLERS = (*FEEDFORWARD, "flatness_controller_node")
+PHYSICS = {
+    **dict.fromkeys(("contact_frames", "contact_friction"), (*FEEDFORWARD, *SIMULATOR)),
+    "base_motion": (*CONTROLLERS, *SIMULATOR),
+    "gravity_compensated_by_robot": CONTROLLERS,
+    "data_file": ("drift_node", "validation_node"),
+    **dict.fromkeys(("effects_file", "link_viscous_friction"), SIMULATOR),
+}
+"""Parameters that change the dynamics, and the nodes that have them."""
+
 
 @dataclass(frozen=True)
 class RobotParameters(NodeParameters):
@@ -59,6 +71,8 @@ class RobotParameters(NodeParameters):
 @dataclass(frozen=True)
 class DynamicRobotParameters(RobotParameters):
     """The parameters of nodes that compute the robot's dynamics."""
+
+    physics = PHYSICS
 
     gravity: tuple[float, ...] = parameter(
         STANDARD_GRAVITY, "gravitational acceleration: x, y, z in the base frame", unit="m/s^2"

@@ -14,6 +14,10 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from multibody_dynamics.nodes.base import parameters
+from multibody_dynamics.nodes.base.robot import PHYSICS
+from multibody_dynamics.nodes.following.flatness_controller_parameters import (
+    FlatnessControllerParameters,
+)
 from multibody_dynamics.nodes.following.following_parameters import FeedforwardParameters
 
 
@@ -40,6 +44,19 @@ class Example(parameters.NodeParameters):
 def test_parameters_of_the_feedforward_node_are_checked_against_each_other(changes, says):
     with pytest.raises(parameters.ParameterError, match=says):
         FeedforwardParameters(**changes).check()
+
+
+@pytest.mark.ros
+@pytest.mark.parametrize("name", ["contact_frames", "data_file", "effects_file"])
+def test_a_parameter_of_another_node_that_changes_the_dynamics_is_refused(name):
+    context = Context()
+    rclpy.init(context=context)
+    given = [Parameter(name, value="given")]
+    node = rclpy.create_node("arm", context=context, parameter_overrides=given)
+    says = f"/arm has no parameter '{name}'.* a node that has it: {', '.join(PHYSICS[name])}"
+    with pytest.raises(parameters.ParameterError, match=says):
+        parameters.ParameterServer(node, FlatnessControllerParameters)
+    node.destroy_node()
 
 
 @pytest.mark.ros

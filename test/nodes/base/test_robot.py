@@ -4,6 +4,7 @@
 """The robot of a node: the part of it that the parameters name, and its couplings."""
 
 from functools import partial
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -14,12 +15,14 @@ from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.nodes.base.messages import JointStates
 from multibody_dynamics.nodes.base.parameters import ParameterError
 from multibody_dynamics.nodes.base.robot import (
+    PHYSICS,
     DynamicRobotParameters,
     ElasticRobotParameters,
     find_file,
     load_model,
     start_position,
 )
+from page_scripts import reference
 from rejections import assert_rejected
 
 link = partial(
@@ -41,6 +44,15 @@ GRIPPER_ARM = urdf_parts.robot(
 
 def loaded(**parameters):
     return load_model(DynamicRobotParameters(robot_description=GRIPPER_ARM, **parameters))
+
+
+def test_parameters_that_change_the_dynamics_are_listed_with_all_nodes_that_have_them():
+    tables = {
+        node: getattr(import_module(f"multibody_dynamics.nodes.{node}"), table)
+        for node, table in reference.NODES.items()
+    }
+    for name, nodes in PHYSICS.items():
+        assert {*nodes} == {node for node, table in tables.items() if hasattr(table, name)}
 
 
 def test_the_parameters_choose_a_part_of_the_robot():
