@@ -16,7 +16,7 @@ from ..dynamics.elastic import motor_motion
 from ..dynamics.identification import Residuals
 from ..dynamics.rigid import inverse_dynamics
 from .alignment import Keys, Quality, aligned
-from .doubtful_signals import doubtful_efforts
+from .doubtful_signals import doubtful_efforts, late_efforts
 from .measured_motors import measured_motors
 from .recordings import Recording
 from .run_recorder import Recorded, RunRecorder
@@ -182,6 +182,7 @@ class _Pass:
             self._comparison.quantities
         )
         expected = max(look.duration * look.rate / self._comparison.step, 1.0)
+        self._late = Residuals.none(len(self._comparison.used))
         self._trace = _Decimation(int(expected // TRACE) + 1)
         self._samples = _Decimation(int(expected // SAMPLES) + 1)
         self._recorded = (
@@ -225,6 +226,8 @@ class _Pass:
             self._totals[k] = total + Residuals.of(
                 compared.times, compared.predicted[k][:, used], compared.measured[k][:, used]
             )
+        error = (compared.measured[0] - compared.predicted[0])[:, used]
+        self._late += Residuals.of(compared.times, compared.predicted[1][:, used], error)
         self._trace.add(compared)
         if self._settings.identify:
             self._samples.add(compared)
@@ -265,7 +268,8 @@ class _Pass:
         if actuators is not None:
             gears = actuators.gear_ratio[actuators.first_motor][used]
         names = tuple(self._names[used].tolist())
-        return doubtful_efforts(names, self._totals[0], gears)
+        late = late_efforts(self._late)
+        return [*doubtful_efforts(names, self._totals[0], gears), *([late] if late else [])]
 
 
 def _expected(error: Exception) -> str:

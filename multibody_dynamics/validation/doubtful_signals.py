@@ -39,6 +39,9 @@ EFFORT_RATIO = 2.0  # between efforts and those of the model, which friction doe
 STEADY = 3.0  # standard deviations by which the mean of an effort exceeds its changes
 EXACT = 1e-12  # of the square of a mean: a variance of rounding alone
 VARIES = 0.1  # of its mean, by which an effort varies more than the steps of its sensor
+CLIPPED = 0.05  # share of the samples at one end of their range
+LEVELS = 200  # different values of an effort; with fewer, ends are often met by rounding alone
+LATE = 0.01  # s, a delay of efforts worth a note
 TINY = 1e-300
 FEWEST = 16  # windows
 MISPLACED = 5.0  # between the torque of a deflection and that of the model
@@ -224,10 +227,41 @@ def doubtful_efforts(
         cause = _cause(factor, known) or (
             ": currents or a share of the rated torque?"
             if factor > 0.0
-            else ": currents with the other sign, or another axis?"
+            else ": currents with the other sign, another axis, or a base that is turned?"
         )
         notes.append(f"{name}: its {what} are {factor:.3g} times those of the model{cause}")
     return notes
+
+
+def clipped(effort: Array, position: Array) -> str:
+    """Where recorded efforts (k,) stay at an end of their range although the joint moves; "" if
+    they do not."""
+    finite = np.isfinite(effort) & np.isfinite(position)
+    effort, position = effort[finite], position[finite]
+    if len(np.unique(effort)) < LEVELS:
+        return ""
+    for end in (effort.min(), effort.max()):
+        held = effort == end
+        if held.mean() > CLIPPED and np.ptp(position[held]) > BEND * np.ptp(position):
+            return f"efforts are {end:.4g} in {held.mean():.0%} of the samples: were they clipped?"
+    return ""
+
+
+def late_efforts(late: Residuals) -> str:
+    """By how much all efforts lag behind those of the model; "" if they do not.
+
+    late : Q' of the model, and the measured minus the predicted Q. Friction of one joint may look
+    like a lag, but hardly like the same lag in each.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lags = -late.spread[0, 1] / late.spread[0, 0]
+    lag = float(np.mean(lags))
+    if len(lags) < 2 or not (LATE < abs(lag) < DELAY and np.ptp(lags) < NEAR * abs(lag)):
+        return ""
+    if not (late.correlation**2 > MOST).all():
+        return ""
+    which = "lag behind" if lag > 0.0 else "are ahead of"
+    return f"the efforts {which} those of the model by {1e3 * abs(lag):.2g} ms"
 
 
 def doubtful_run(

@@ -28,7 +28,7 @@ from .alignment import (
     runs_of,
     sources_of,
 )
-from .doubtful_signals import Stretch, contradicting_velocities, positions_beyond_limits
+from .doubtful_signals import Stretch, clipped, contradicting_velocities, positions_beyond_limits
 from .measured_motors import MeasuredMotors
 from .recordings import ALL_JOINTS, JointSamples, JointSelection, Recording
 from .unwrapping import turning_joints, unwrapped
@@ -357,6 +357,11 @@ def _check_signals(
             if what == "effort":
                 zero += [names[k] for k in source.places[~np.nan_to_num(rows).any(axis=0)]]
                 count += rows.shape[1]
+                if 0 in source.used:
+                    q = np.concatenate([source.signal(b, 0) for b in samples if source.carries(b)])
+                    for k, place in enumerate(source.places):
+                        if doubt := clipped(rows[:, k], q[:, k]):
+                            notes.append(f"{names[place]}: its {doubt}")
                 continue
             ends = zip(np.nanmin(rows, axis=0), np.nanmax(rows, axis=0), strict=True)
             for place, (low, high) in zip(source.places.tolist(), ends, strict=True):

@@ -90,6 +90,22 @@ def test_efforts_and_positions_that_are_not_those_of_this_robot_have_a_likely_ca
         assert any(text in note for note in notes), notes
 
 
+def test_efforts_that_are_late_or_clipped_are_named(tmp_path):
+    t, rows = motion(MODEL, 4000, RATE)
+    late, clipped = rows.copy(), rows.copy()
+    delay = round(0.02 * RATE)
+    late[delay:, 2] = rows[:-delay, 2]
+    clipped[:, 2, 0] = np.clip(rows[:, 2, 0], None, np.quantile(rows[:, 2, 0], 0.8))
+    of_late, of_clipped = (
+        validate(written(tmp_path / name, wrong, t), Settings(ARM, cutoff=10.0)).notes
+        for name, wrong in (("late", late), ("clipped", clipped))
+    )
+    assert "the efforts lag behind those of the model by 20 ms" in of_late
+    (note,) = of_clipped
+    assert note.startswith(f"{NAMES[0]}: its efforts are ")
+    assert "in 20% of the samples: were they clipped?" in note
+
+
 def test_the_cut_off_comes_from_the_data(tmp_path, bag):
     t, rows = motion(MODEL, 4000, RATE, noise=2e-3)
     noisy = validate(written(tmp_path / "bag", rows, t), Settings(ARM))

@@ -178,6 +178,37 @@ def test_efforts_with_another_sign_or_unit():
     assert doubtful_signals.doubtful_efforts(("a", "b"), coarse) == []
 
 
+def test_clipped_efforts():
+    effort = 8.0 * np.sin(3.0 * T)
+    assert doubtful_signals.clipped(effort, np.sin(T)) == ""
+    assert "are 5 in 30%" in doubtful_signals.clipped(np.minimum(effort, 5.0), np.sin(T))
+    assert "are -5 in 2" in doubtful_signals.clipped(np.maximum(effort, -5.0), np.sin(T))
+    at_rest = np.where(T < 5.0, 8.0, effort)
+    assert doubtful_signals.clipped(at_rest, np.where(T < 5.0, 0.3, np.sin(T))) == ""
+    assert doubtful_signals.clipped(np.round(effort), np.sin(T)) == ""  # a coarse sensor
+
+
+@pytest.mark.parametrize(
+    ("lags", "friction", "text"),
+    [
+        ((0.05, 0.05), 0.0, "the efforts lag behind those of the model by 50 ms"),
+        ((-0.05, -0.05), 0.0, "the efforts are ahead of those of the model by 50 ms"),
+        ((0.002, 0.002), 0.0, ""),
+        ((0.05, 0.0), 0.0, ""),
+        ((0.0, 0.0), 3.0, ""),  # of one joint, in phase with the rate of its torque
+        ((0.05,), 0.0, ""),  # may be friction
+    ],
+)
+def test_efforts_that_lag_behind_in_all_joints(lags, friction, text):
+    w, noise = np.array([1.5, 4.0]), np.random.default_rng(5).normal(size=(len(T), 2))
+    n = len(lags)
+    at = T[:, None] - np.array([lags])
+    torque, rate = np.sin(w[:n] * T[:, None]), w[:n] * np.cos(w[:n] * T[:, None])
+    error = np.sin(w[:n] * at) - torque + 1e-3 * noise[:, :n]
+    error[:, 0] += friction * rate[:, 0]
+    assert doubtful_signals.late_efforts(Residuals.of(T, rate, error)) == text
+
+
 @pytest.mark.parametrize(
     ("change", "text"),
     [
