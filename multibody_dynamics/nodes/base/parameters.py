@@ -65,11 +65,11 @@ class ParameterError(InputError):
 class NodeParameters:
     """The parameters of every node in this package. Subclasses add theirs and extend `check`.
 
-    physics : {parameter: nodes that have it}; changes the dynamics, so the other nodes refuse it.
-        Any other unknown parameter is ignored with a warning.
+    physics : {parameter: (value without effect, nodes that have it)}, which other nodes refuse, as
+        they would compute other dynamics. Any other unknown parameter is ignored with a warning.
     """
 
-    physics: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    physics: ClassVar[Mapping[str, tuple[Any, tuple[str, ...]]]] = {}
 
     # fmt: off
     autostart: bool = parameter(False,
@@ -209,11 +209,11 @@ class ParameterServer(Generic[P]):
         for unused in given:
             if node.has_parameter(unused) or unused.startswith("qos_overrides."):
                 continue
-            if unused in self.values.physics:
-                owners = ", ".join(self.values.physics[unused])
+            without_effect, owners = self.values.physics.get(unused, (given[unused].value, ()))
+            if given[unused].value != without_effect:
                 raise ParameterError(
                     f"{full} has no parameter '{unused}', and would compute the dynamics without"
-                    f" its effect; remove it, or use a node that has it: {owners}"
+                    f" its effect; remove it, or use a node that has it: {', '.join(owners)}"
                 )
             log.warning(f"ignored {self._unknown(unused)}")
         missed = {}

@@ -30,14 +30,13 @@ from .parameters import NodeParameters, ParameterError, parameter
 SIMULATOR = ("elastic_robot_simulator_node",)
 FEEDFORWARD = ("feedforward_node", "task_space_node")
 CONTROLLERS = (*FEEDFORWARD, "flatness_controller_node")
-PHYSICS = {
-    **dict.fromkeys(("contact_frames", "contact_friction"), (*FEEDFORWARD, *SIMULATOR)),
-    "base_motion": (*CONTROLLERS, *SIMULATOR),
-    "gravity_compensated_by_robot": CONTROLLERS,
-    "data_file": ("drift_node", "validation_node"),
-    **dict.fromkeys(("effects_file", "link_viscous_friction"), SIMULATOR),
+PHYSICS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "contact_frames": ([], (*FEEDFORWARD, *SIMULATOR)),
+    "base_motion": ("fixed", (*CONTROLLERS, *SIMULATOR)),
+    "gravity_compensated_by_robot": (False, CONTROLLERS),
 }
-"""Parameters that change the dynamics, and the nodes that have them."""
+"""Parameters without which the dynamics would be those of another robot: the value without effect,
+and the nodes that have them."""
 
 
 @dataclass(frozen=True)

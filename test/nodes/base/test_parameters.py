@@ -14,10 +14,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from multibody_dynamics.nodes.base import parameters
-from multibody_dynamics.nodes.base.robot import PHYSICS
-from multibody_dynamics.nodes.following.flatness_controller_parameters import (
-    FlatnessControllerParameters,
-)
+from multibody_dynamics.nodes.base.robot import PHYSICS, DynamicRobotParameters
 from multibody_dynamics.nodes.following.following_parameters import FeedforwardParameters
 
 
@@ -47,16 +44,25 @@ def test_parameters_of_the_feedforward_node_are_checked_against_each_other(chang
 
 
 @pytest.mark.ros
-@pytest.mark.parametrize("name", ["contact_frames", "data_file", "effects_file"])
-def test_a_parameter_of_another_node_that_changes_the_dynamics_is_refused(name):
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("contact_frames", ["foot"]), ("base_motion", "imu"), ("gravity_compensated_by_robot", True)],
+)
+def test_a_parameter_of_another_node_that_changes_the_dynamics_is_refused(name, value):
+    without_effect, owners = PHYSICS[name]
     context = Context()
     rclpy.init(context=context)
-    given = [Parameter(name, value="given")]
+    given = [Parameter(name, value=value)]
     node = rclpy.create_node("arm", context=context, parameter_overrides=given)
-    says = f"/arm has no parameter '{name}'.* a node that has it: {', '.join(PHYSICS[name])}"
+    says = f"/arm has no parameter '{name}'.* a node that has it: {', '.join(owners)}"
     with pytest.raises(parameters.ParameterError, match=says):
-        parameters.ParameterServer(node, FlatnessControllerParameters)
+        parameters.ParameterServer(node, DynamicRobotParameters)
     node.destroy_node()
+    if without_effect != []:  # ROS gives empty lists no type
+        given = [Parameter(name, value=without_effect)]
+        node = rclpy.create_node("arm", context=context, parameter_overrides=given)
+        parameters.ParameterServer(node, DynamicRobotParameters)
+        node.destroy_node()
 
 
 @pytest.mark.ros

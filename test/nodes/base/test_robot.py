@@ -51,7 +51,7 @@ def test_parameters_that_change_the_dynamics_are_listed_with_all_nodes_that_have
         node: getattr(import_module(f"multibody_dynamics.nodes.{node}"), table)
         for node, table in reference.NODES.items()
     }
-    for name, nodes in PHYSICS.items():
+    for name, (_, nodes) in PHYSICS.items():
         assert {*nodes} == {node for node, table in tables.items() if hasattr(table, name)}
 
 
