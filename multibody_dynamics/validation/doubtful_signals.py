@@ -221,7 +221,9 @@ def doubtful_efforts(
             factor = float(mean[1] / mean[0])
         if 1.0 / EFFORT_RATIO < factor < EFFORT_RATIO or not np.isfinite(factor):
             continue
-        known = {-1.0: "the other sign", 1e3: "in mN m", -1e3: "in mN m, with the other sign"}
+        known = {-1.0: "the other sign"}
+        for unit, text in ((1e3, "in mN m"), (1e-3, "in kN m")):
+            known |= {unit: text, -unit: f"{text}, with the other sign"}
         if gears is not None and gears[j] > EFFORT_RATIO:
             known[1.0 / gears[j]] = "torques of the motor before its gear"
         cause = _cause(factor, known) or (

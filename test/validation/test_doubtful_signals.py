@@ -168,7 +168,11 @@ def test_efforts_with_another_sign_or_unit():
     for text in efforts(lambda x: -x):
         assert re.search(r"-1(\.01)? times those of the model: the other sign\?", text)
     assert len(efforts(lambda x: -x)) == 2
-    assert all("in mN m?" in text for text in efforts(lambda x: 1e3 * x))
+    for unit, said in ((1e3, "in mN m"), (1e-3, "in kN m")):
+        for sign, more in ((1.0, "?"), (-1.0, ", with the other sign?")):
+            found = efforts(lambda x, factor=sign * unit: factor * x, noise=1e-5)
+            assert len(found) == 2
+            assert all(said + more in text for text in found)
     assert all("currents or a share" in text for text in efforts(lambda x: x / 13.0, noise=1e-3))
     by_gear = efforts(lambda x: x / 100.0, np.array([100.0, 100.0]), noise=1e-3)
     assert all("of the motor before its gear?" in text for text in by_gear)

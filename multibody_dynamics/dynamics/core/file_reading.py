@@ -47,6 +47,7 @@ def reading(path: object, what: str = "a valid file") -> Iterator[None]:
 def _described(error: Exception) -> str:
     """The message, which for some exceptions says little without their name."""
     text = " ".join(str(error).split())
+    text = text.replace(" when allow_pickle=False", "; save text with dtype=str")  # NumPy's advice
     if isinstance(error, KeyError):
         return f"{text} is missing"
     named = isinstance(error, LookupError | ArithmeticError | MemoryError) or not text

@@ -157,7 +157,12 @@ def test_an_array_of_objects_is_named(tmp_path):
     """As names are, if they come from pandas."""
     file = tmp_path / "arrays.npz"
     np.savez(file, t=np.arange(3.0), joint_names=np.array(["a", "b"], dtype=object))
-    assert_rejected((lambda: read_arrays(file), "array joint_names: Object arrays cannot"))
+    assert_rejected(
+        (
+            lambda: read_arrays(file),
+            "array joint_names: Object arrays cannot be loaded; save text with dtype=str",
+        )
+    )
 
 
 def test_an_array_that_is_too_large_for_the_memory_is_refused(tmp_path):
