@@ -224,7 +224,7 @@ MOST_RECOVERIES          recoveries that a generated controller can count
 plausibility             whether positions at rest agree with the model, in C too
 encoder_steps            the resolution of encoders by the steps of positions, over a record
 coarse_encoder           why an encoder is too coarse, in words
-reaching_speed           speeds at which joints may seem to move between two samples
+lasting_speed            speeds at which joints may seem to move between two samples
 frozen_sides             positions that repeat although the arm moves, over a record
 sampled_input            what a cycle takes of the measured positions, over records
 sampled_motion           what an arm on samples follows: points or a stream, over a record
@@ -387,7 +387,7 @@ from .signals import encoder_steps, frozen_sides, samples
 from .signals.derivative_filter import MAX_STEP, DerivativeFilter
 from .signals.encoder_steps import coarse_encoder
 from .signals.low_pass import LowPass
-from .signals.reach import reaching_speed
+from .signals.reach import lasting_speed
 from .signals.sent_torques import SentTorques
 from .stability.lag_limit import lag_limit
 from .stability.law_gradient import LawGradient, law_gradient
@@ -450,7 +450,7 @@ __all__ = [
     # code in other languages
     "printed_cycle", "PrintedCycle", "CycleSettings", "CycleCounts", "Computed", "LONGEST_LEAD",
     "MOST_RECOVERIES", "actuation", "motor_turns", "sampled_input", "sampled_motion",
-    "cycle_clock", "encoder_steps", "coarse_encoder", "reaching_speed", "frozen_sides", "modes",
+    "cycle_clock", "encoder_steps", "coarse_encoder", "lasting_speed", "frozen_sides", "modes",
     "plausibility", "samples",
     # controllers
     "PERIOD", "Controller", "LinearFeedback", "ScheduledFeedback", "UPDATE_TIME",

@@ -29,11 +29,11 @@ from ...dynamics.control import (
     design_stream,
     external_loads,
     frozen_sides,
+    lasting_speed,
     make_controller,
     modes,
     motor_turns,
     needed_resolution,
-    reaching_speed,
     step_torques,
     stop_distances,
     velocity_peak,
@@ -211,8 +211,8 @@ def _parameters(
     settling = DerivativeFilter(
         ("joint",), options.filter_order, options.filter_bandwidth, max_step=options.max_step
     ).settling_time
-    speed = reaching_speed(limits.velocity, options.speed_factor)
-    motor_speed = reaching_speed(actuators.speed_limit, options.speed_factor)
+    speed = lasting_speed(limits.velocity, options.speed_factor)
+    motor_speed = lasting_speed(actuators.speed_limit, options.speed_factor)
     late = LateHoldController(model, actuators, position)
     stop_speed = modes.top_speeds(limits.velocity)
     on_links: LinkDampingController | None = None

@@ -43,10 +43,10 @@ class ArmSettings:
     state_timeout: float = setting(0.2, unit="s", bounds=(0.001, 60.0), live=True,
         meaning="time without a complete state after which the safe output is published or, by"
         " flatness_controller_node, the arm is stopped")
-    state_speed_factor: float = setting(3.0, bounds=(0.0, 1e6), live=True,
+    state_speed_factor: float = setting(10.0, bounds=(0.0, 1e6), live=True,
         meaning="reject a state if a joint or motor could only have reached its position at more"
-        " than this many times its velocity limit, as when two publishers send different states; 0:"
-        " accept any position")
+        " than this many times its velocity limit for a millisecond and a fifth of that for longer,"
+        " as when two publishers send different states; 0: accept any position")
     frozen_distance: float = setting(0.05, unit="rad or m", bounds=(0.0, 10.0), live=True,
         meaning="a position that repeats exactly while its reference moves on by more than this, or"
         " the other side of the spring by more than this and what the spring can bend, is frozen:"

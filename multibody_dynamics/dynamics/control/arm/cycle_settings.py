@@ -151,11 +151,11 @@ class CycleSettings(NamedTuple):
         within="(0, inf]",
     )]
     link_speed: Annotated[Array, Field(
-        "rad/s or m/s, fastest motion of each joint between two samples that is accepted",
+        "rad/s or m/s, of each joint for 5 ms more than between two samples, which is accepted",
         ("n",), "(0, inf]",
     )]
     motor_speed: Annotated[Array, Field(
-        "rad/s or m/s, fastest motion of each motor between two samples that is accepted",
+        "rad/s or m/s, of each motor for 5 ms more than between two samples, which is accepted",
         ("m",), "(0, inf]",
     )]
     link_turn: Annotated[Array, Field(

@@ -20,7 +20,7 @@ from ...elastic import Actuators
 from ...model import MultibodyModel
 from ...motion import joint_turns
 from ..records.actuation import motor_turns
-from ..signals.reach import reach, reaching_speed
+from ..signals.reach import lasting, lasting_speed, reach
 
 OUTSIDE = np.pi  # rad or m beyond its position limits, at which no joint is found at first
 
@@ -51,7 +51,7 @@ class PositionCheck(IndependentCopies):
     ) -> None:
         self.names = tuple(names)
         self.factor = factor
-        self._speed = reaching_speed(np.array(speed, dtype=np.float64), 1.0)
+        self._speed = lasting_speed(np.array(speed, dtype=np.float64), 1.0)
         self.turn = np.array(turn, dtype=np.float64)
         self.has_turns = bool(self.turn.any())
         n = len(names)
@@ -84,7 +84,7 @@ class PositionCheck(IndependentCopies):
         if not self.factor:
             return None
         step = self._no_step if step is None else step
-        k = self._first_fault(joints, old, new, elapsed, step, float(self.factor))
+        k = self._first_fault(joints, old, new, elapsed, step, lasting(self.factor))
         if k < 0:
             return None
         joint, seconds = joints[k], self._longest[joints[k]]
@@ -108,11 +108,10 @@ class PositionCheck(IndependentCopies):
 
 
 @compiled_exactly
-def _first_fault(
-    speed, lower, upper, longest, is_accepted, joints, old, new, elapsed, step, factor
-):
-    """The first of `joints` that went too far, -1 if none did. Sets `longest`, the time that counts
-    from then on, and ends the belief in positions that are accepted."""
+def _first_fault(speed, lower, upper, longest, is_accepted, joints, old, new, elapsed, step, share):
+    """The first of `joints` that went too far, at `share` of its speed limit, -1 if none did. Sets
+    `longest`, the time that counts from then on, and ends the belief in positions that are
+    accepted."""
     first = -1
     for k in range(joints.shape[0]):
         i = joints[k]
@@ -120,7 +119,7 @@ def _first_fault(
         if isnan(old[k]):
             is_wrong = max(lower[i] - new[k], new[k] - upper[i]) > OUTSIDE
         else:
-            is_wrong = abs(new[k] - old[k]) > reach(factor * speed[i], step[k], seconds)
+            is_wrong = abs(new[k] - old[k]) > reach(share * speed[i], step[k], seconds)
         if is_wrong and not is_accepted[i]:
             first = k
             break

@@ -3,9 +3,8 @@
 
 """How far a joint can seem to move between two samples.
 
-A multiple of its velocity limit (`state_speed_factor`) covers true motion, also that of an arm that
-is hit or falls, STAMP_ERROR the stamps of samples that arrive in bursts, and some steps of the
-encoder its resolution.
+`state_speed_factor` times its velocity limit lasts for a moment, as when the arm is hit, or when
+the stamps of a burst of samples err; a fifth of that lasts. Some steps of its encoder are added.
 """
 
 import numpy as np
@@ -13,18 +12,25 @@ import numpy as np
 from ...core import Array, inlined_exactly
 from .encoder_steps import KNOWN
 
-STAMP_ERROR = 0.002  # s, by which the time between two samples may seem too short
+LASTS = 0.2  # of the factor
+MOMENT = 1e-3  # s, in which the whole factor counts
 ASSUMED_STEP = 0.01  # rad or m, of an encoder whose steps are not known yet
 
 
 @inlined_exactly
 def reach(speed, step, span):
-    """The reach in rad or m, `span` s after the last sample, at a speed in rad/s or m/s, with an
-    encoder that has steps of `step` rad or m (0: not known)."""
-    return KNOWN * (step if step > 0.0 else ASSUMED_STEP) + speed * (span + STAMP_ERROR)
+    """The reach in rad or m, `span` s after the last sample, at a lasting speed in rad/s or m/s,
+    with an encoder that has steps of `step` rad or m (0: not known)."""
+    return KNOWN * (step if step > 0.0 else ASSUMED_STEP) + speed * (span + MOMENT / LASTS)
 
 
-def reaching_speed(limit: Array, factor: float) -> Array:
-    """Speeds (k,) for :func:`reach`, in rad/s or m/s: `factor` times the velocity limits (k,);
-    infinite where the limit is 0, which cannot be meant."""
-    return np.where(limit > 0.0, factor * limit, np.inf)
+def lasting(factor: float) -> float:
+    """The multiple of its velocity limit at which a joint may go on moving; a low factor is meant
+    to refuse no motion at the limit."""
+    return max(LASTS * factor, min(factor, 1.5))
+
+
+def lasting_speed(limit: Array, factor: float) -> Array:
+    """Speeds (k,) for :func:`reach`, in rad/s or m/s, with velocity limits (k,); infinite where the
+    limit is 0, which cannot be meant."""
+    return np.where(limit > 0.0, lasting(factor) * limit, np.inf)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from multibody_dynamics import dynamics as dyn
 from multibody_dynamics.dynamics.control.arm.position_check import PositionCheck, position_checks
-from multibody_dynamics.dynamics.control.signals.reach import reach
+from multibody_dynamics.dynamics.control.signals.reach import lasting, reach
 from multibody_dynamics.dynamics.motion.turns import TURN
 from multibody_dynamics.resources import share_directory
 
@@ -31,7 +31,7 @@ def checked(factor=10.0):
 )
 def test_the_limit_is_sharp(factor, elapsed, old, share, k):
     check = checked(factor)
-    allowed = reach(factor * SPEED[k], 0.0, elapsed)
+    allowed = reach(lasting(factor) * SPEED[k], 0.0, elapsed)
     joints, times = np.array([k]), np.array([elapsed])
     before = np.array([old])
     assert check.fault(joints, before, before + share * allowed, times) is None
@@ -99,7 +99,7 @@ def test_speeds_and_turns_are_those_of_the_robot():
         speed = model.limits.velocity if side == "links" else actuators.speed_limit
         for k, name in enumerate(names):
             one = np.array([k])
-            step = reach(5.0 * speed[k], 0.0, 1e-3)
+            step = reach(lasting(5.0) * speed[k], 0.0, 1e-3)
             assert checks[side].fault(one, np.zeros(1), np.array([0.99 * step]), ms) is None
             if np.isfinite(step):
                 text = checks[side].fault(one, np.zeros(1), np.array([1.01 * step]), ms)

@@ -96,6 +96,6 @@ def test_after_a_silence_the_springs_must_agree(design, off, counts):
 
 def test_a_step_of_a_coarse_encoder_counts_once_it_is_known(design):
     arm, step = Encoders(design), 2.0 * np.pi / 2**6
-    arm.p = arm.p._replace(link_speed=np.full(2, 0.2 * step / 1e-3))
+    arm.p = arm.p._replace(link_speed=np.full(2, 0.05 * step / 1e-3))
     counts = [arm.take(link_off=k * step)[0] for k in (0, 1, 1, 2, 4, 8)]
     assert counts == [True, False, False, True, True, False]

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from multibody_dynamics.dynamics.control import ArmSettings
 from multibody_dynamics.dynamics.control.signals.reach import (
     ASSUMED_STEP,
-    STAMP_ERROR,
+    MOMENT,
+    lasting,
+    lasting_speed,
     reach,
-    reaching_speed,
 )
 
 FACTOR = ArmSettings().state_speed_factor
@@ -21,18 +22,19 @@ FACTOR = ArmSettings().state_speed_factor
 
 @given(
     speed=st.floats(0.01, 20.0),
-    share=st.floats(-FACTOR, FACTOR),
+    factor=st.floats(1.0, 100.0),
+    share=st.floats(-1.0, 1.0),
     period=st.sampled_from([1e-3, 2e-3, 4e-3, 1e-2]),
     bits=st.integers(6, 24),
-    late=st.floats(0.0, STAMP_ERROR),
     begin=st.floats(-10.0, 10.0),
 )
-def test_motion_within_the_factor_is_within_reach(speed, share, period, bits, late, begin):
-    """In rad and m alike, with steps of known encoders and stamps that err."""
+def test_motion_within_the_factor_is_within_reach(speed, factor, share, period, bits, begin):
+    """In rad and m alike, with known encoders: at the limit, and at the factor for a ms."""
     step = 2.0 * np.pi / 2**bits
-    moved = begin + share * speed * period
+    last = max(1.0, 0.2 * factor)
+    moved = begin + share * speed * max(last * period, factor * MOMENT)
     seen = step * (np.round(moved / step) - np.round(begin / step))
-    assert abs(seen) <= reach(FACTOR * speed, step, max(period - late, 0.0)) + 1e-12
+    assert abs(seen) <= reach(lasting(factor) * speed, step, period) + 1e-12
 
 
 @pytest.mark.parametrize("bits", [9, 10, 12, 24])
@@ -45,12 +47,12 @@ def test_the_first_steps_of_an_encoder_are_within_reach_of_any_joint(bits):
 def test_a_leap_as_far_as_16_ms_at_the_limit_is_beyond_reach(speed, period):
     """In the worst case, in the direction of a motion at the limit. At 250 Hz, it was 40 ms at the
     limit, and 0.02 rad or m more."""
-    assert speed * (0.016 + period) > reach(FACTOR * speed, 1e-6, period)
+    assert speed * (0.016 + period) > reach(lasting(FACTOR) * speed, 1e-6, period)
 
 
 def test_a_joint_without_a_limit_reaches_everything():
-    np.testing.assert_array_equal(reaching_speed(np.array([2.0, 0.0, np.inf]), 3.0),
-                                  [6.0, np.inf, np.inf])  # fmt: skip
+    np.testing.assert_array_equal(lasting_speed(np.array([2.0, 0.0, np.inf]), 10.0),
+                                  [4.0, np.inf, np.inf])  # fmt: skip
     assert reach(np.inf, 0.0, 0.0) == np.inf
 
 

@@ -137,7 +137,7 @@ def test_a_wrong_sample_is_refused_and_counted(damage):
     for _ in range(100):
         sampled.cycle(*moving(sampled.time + DT))
     q, theta = moving(sampled.time + DT)
-    theta[1] = {"nan": np.nan, "infinite": np.inf, "far": theta[1] + 0.06}.get(damage, theta[1])
+    theta[1] = {"nan": np.nan, "infinite": np.inf, "far": theta[1] + 0.1}.get(damage, theta[1])
     found = sampled.cycle(q, theta, ahead=0.06 if damage == "future" else 0.0)
     np.testing.assert_allclose(found, np.concatenate(moving(sampled.time)), atol=1e-9)
     assert sampled.counts.refused_samples[0] == (2 if damage == "future" else 1)
@@ -188,7 +188,7 @@ def test_a_side_that_has_leapt_does_not_come_within_reach_by_moving_on():
             sampled.cycle(fast[0] * (sampled.time + DT) + jump * np.sign(fast[0]), fast[1])
 
     moves_on(200, 0.0)
-    moves_on(90, -0.055)  # reaches 0.05 rad in a cycle
+    moves_on(90, -0.085)  # reaches 0.08 rad in a cycle
     assert sampled.counts.refused_samples[0] == 90
     np.testing.assert_allclose(sampled.s.qd, fast[0], rtol=1e-6)
     moves_on(5, 0.0)
