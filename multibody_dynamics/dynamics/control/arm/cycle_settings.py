@@ -151,11 +151,11 @@ class CycleSettings(NamedTuple):
         within="(0, inf]",
     )]
     link_speed: Annotated[Array, Field(
-        "rad/s or m/s, of each joint for 5 ms more than between two samples, which is accepted",
+        "rad/s or m/s, at which a joint may have moved for 5 ms longer than between two samples",
         ("n",), "(0, inf]",
     )]
     motor_speed: Annotated[Array, Field(
-        "rad/s or m/s, of each motor for 5 ms more than between two samples, which is accepted",
+        "rad/s or m/s, the same of each motor",
         ("m",), "(0, inf]",
     )]
     link_turn: Annotated[Array, Field(
